@@ -32,7 +32,7 @@ Paired = Annotated[
     typer.Option(
         "--paired",
         help="Also compare two files over the samples that both have: the difference with a 95 % interval and a p "
-        "over images, and McNemar's exact test; of one table of `rollout --zoom` its first answers and its last. "
+        "over images, and McNemar's exact test; of one table of zoomed rollouts its first answers and its last. "
         "--json is then an object with `files` and `paired`.",
     ),
 ]
@@ -132,7 +132,7 @@ def evaluate_files(
     A benchmark of whole actions, by the rule of one evaluator or of all: `grounding-rewards eval steps.json
     --predictions answers.jsonl --benchmark androidcontrol --rule all --response-space thousandths`
 
-    Both answers of `rollout --zoom`, the first and the last: `grounding-rewards eval zoomed --paired`
+    Both answers of zoomed rollouts, the first and the last: `grounding-rewards eval zoomed --paired`
 
     Two models, each with a space of its own: `grounding-rewards eval a.jsonl b.jsonl --paired --response-space
     pixel,thousandths`
@@ -212,7 +212,7 @@ def evaluate_files(
 
 
 def _is_zoomed(files: Sequence[Path], columns: Columns, split: str | None, join: Join) -> bool:
-    """Return True for one table of ``rollout --zoom``, whose first answers are compared with those to the crops."""
+    """Return True for one table of zoomed rollouts, whose first answers are compared with those to the crops."""
     if len(files) != 1 or join.every or is_stream(files[0]):
         return False
     return FIRST_RESPONSE in join.open(files[0], split, columns)[0].columns
