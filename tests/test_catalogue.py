@@ -147,7 +147,7 @@ def test_the_front_desk_has_what_it_promises():
     errors = ["GroundingRewardsError", "PluginError", "RecipeError", "SpaceError", "TableError", "TargetError"]
     tables = ["CoordSpace", "Predictions", "Reason", "Recipe", "Rollouts", "Scores", "Targets", "Verifier"]
     algebra = ["affine", "any_of", "asymmetric", "best", "clip", "gate", "product", "steps", "weighted"]
-    functions = ["fit_spaces", "list_recipes", "per_row", "read_settings", "recipe", "verifier"]
+    functions = ["fit_spaces", "judge_step", "list_recipes", "per_row", "read_settings", "recipe", "verifier"]
     assert gr.__all__ == sorted([*errors, "TargetWarning", "VerifierError", *tables, *algebra, *functions])
 
 

@@ -203,8 +203,8 @@ LOADERS |= {"catalogue", "importlib", "pickle", "eval", "exec", "NamedTerm", "Ow
 LOADERS |= {"method_named", "build", "thing_named"}
 READ_DATA = ("tables", "pool", "batch", "converting")
 OF_THE_CALLER = (  # --selector, --method, configs, Python; the recipe click, and those that are listed
-    "batch/evaluate.py", "batch/first_settings.py", "batch/suggested.py", "pool/__init__.py", "pool/methods/",
-    "pool/plan.py", "pool/selection.py",
+    "batch/evaluate.py", "batch/first_settings.py", "batch/steps.py", "batch/suggested.py", "pool/__init__.py",
+    "pool/methods/", "pool/plan.py", "pool/selection.py",
 )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.checks.finding import FIRST_ROWS, Code, Finding, Severity
+from grounding_rewards.converting.layouts import LAYOUTS
 from grounding_rewards.literals import yaml_values
 from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.rows import value_at
@@ -322,7 +323,8 @@ def check_wiring(trainer: str, rows: Rows, options: Mapping[str, Any], launch: L
     for column in named.values():
         if all(value_at(row, column) is None for row in rows):
             message = f"no row has {column}, which {trainer} reads; there are {', '.join(rows[0] if rows else ())}"
-            fix = f"make rows by grounding-rewards convert --for {trainer}"
+            made = f"make rows by grounding-rewards convert --for {trainer}"
+            fix = made if trainer in LAYOUTS else f"give rows this column, as {trainer} has it"
             findings.append(Finding(Code.LAUNCH, Severity.ERROR, len(rows), (), message, fix))
     target = named.get(wiring.target, wiring.target)
     texts = _answers(merged, len(rows))

@@ -179,6 +179,8 @@ def test_columns_that_are_missing_are_named(run: Runner, tmp_path: Path, trainer
     found = run("check", trainer, "--dataset", file, "--recipe", "gelato")
     assert found.code == 1
     assert f"warning: no row has {missing}, which {trainer} reads; there are data_source, prompt, problem" in found.err
+    fix = "give rows this column, as" if trainer in ("nemo_gym", "openenv") else f"convert --for {trainer}"
+    assert fix in found.err
 
 
 @pytest.mark.parametrize(
