@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from grounding_rewards.errors import TargetError as TargetError
     from grounding_rewards.errors import TargetWarning as TargetWarning
     from grounding_rewards.errors import VerifierError as VerifierError
+    from grounding_rewards.evaluators.judging import judge_step as judge_step
     from grounding_rewards.explain import room
     from grounding_rewards.rollouts import Predictions as Predictions
     from grounding_rewards.rollouts import Reason as Reason
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from grounding_rewards.rollouts import Scores as Scores
     from grounding_rewards.scoring import Recipe as Recipe
     from grounding_rewards.settings.reading import read_settings as read_settings
-    from grounding_rewards.steps.judging import judge_step as judge_step
     from grounding_rewards.targets.columns import Targets as Targets
     from grounding_rewards.verifiers import Verifier as Verifier
     from grounding_rewards.verifiers import per_row as per_row
@@ -67,10 +67,10 @@ _NAMES = {
     "coords.spaces": "CoordSpace",
     "errors": "GroundingRewardsError PluginError RecipeError SpaceError TableError TargetError TargetWarning "
     "VerifierError",
+    "evaluators.judging": "judge_step",
     "rollouts": "Predictions Reason Rollouts Scores",
     "scoring": "Recipe",
     "settings.reading": "read_settings",
-    "steps.judging": "judge_step",
     "targets.columns": "Targets",
     "verifiers": "Verifier per_row verifier",
     "verifiers.alternatives": "any_of",

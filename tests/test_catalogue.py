@@ -1,6 +1,7 @@
 """Recipes by name: options, errors, dicts and equality; tests/recipes looks at all recipes."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,6 +150,11 @@ def test_the_front_desk_has_what_it_promises():
     algebra = ["affine", "any_of", "asymmetric", "best", "clip", "gate", "product", "steps", "weighted"]
     functions = ["fit_spaces", "judge_step", "list_recipes", "per_row", "read_settings", "recipe", "verifier"]
     assert gr.__all__ == sorted([*errors, "TargetWarning", "VerifierError", *tables, *algebra, *functions])
+
+
+def test_no_room_takes_the_name_of_what_the_front_desk_gives():
+    rooms = {each.stem for each in Path(gr.__file__).parent.iterdir()}
+    assert not {*" ".join(gr._NAMES.values()).split()} & rooms
 
 
 def test_the_repr_builds_the_recipe_again():

@@ -24,6 +24,9 @@ from grounding_rewards.cli.render.tables import as_written
 from grounding_rewards.coords.register import Family, families, published_prompts
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.engines.prompts import FIELDS
+from grounding_rewards.evaluators.figures import OWN
+from grounding_rewards.evaluators.judging import rules_of
+from grounding_rewards.evaluators.layouts import STEP_BENCHMARKS
 from grounding_rewards.explain import describe
 from grounding_rewards.explain.case import MEANINGS as MEANINGS_OF_REASONS
 from grounding_rewards.explain.describe import values_of
@@ -33,9 +36,6 @@ from grounding_rewards.plugins.named import ALLOCATION, CHOICE, SELECTOR, kind_o
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.rollouts import COLUMNS as SCORES
 from grounding_rewards.rollouts import PARSED, Predictions, Reason
-from grounding_rewards.steps.figures import OWN
-from grounding_rewards.steps.judging import rules_of
-from grounding_rewards.steps.layouts import STEP_BENCHMARKS
 from grounding_rewards.tables import rollout_columns
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.testing.audit import HONEST, audit

@@ -17,12 +17,12 @@ from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.coords.image_header import ENOUGH, image_size
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TableError, TargetError, short_repr
+from grounding_rewards.evaluators.figures import OWN, Judged, Share, by_action, shares
+from grounding_rewards.evaluators.judging import rules_of, step_rule
+from grounding_rewards.evaluators.layouts import Row, StepBenchmark, StepLayout, size_of, step_benchmark, steps_of
+from grounding_rewards.evaluators.rule import STOPPED, STOPS, Size, Step, StepRule, StepVerdict
 from grounding_rewards.rollouts import PARSED
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.steps.figures import OWN, Judged, Share, by_action, shares
-from grounding_rewards.steps.judging import rules_of, step_rule
-from grounding_rewards.steps.layouts import Row, StepBenchmark, StepLayout, size_of, step_benchmark, steps_of
-from grounding_rewards.steps.rule import STOPPED, STOPS, Size, Step, StepRule, StepVerdict
 from grounding_rewards.tables.columns import find_columns
 from grounding_rewards.tables.contents import PARQUET, TEXTS, suffix_of
 from grounding_rewards.tables.opening import folder_of, open_rows, open_table

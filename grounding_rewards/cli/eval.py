@@ -22,8 +22,8 @@ from grounding_rewards.checks.paired import Comparison, compare
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.evaluators.layouts import STEP_BENCHMARKS, StepBenchmark, step_benchmark
 from grounding_rewards.settings.groups import OnBadTarget
-from grounding_rewards.steps.layouts import STEP_BENCHMARKS, StepBenchmark, step_benchmark
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.rollout_columns import FIRST_RESPONSE
 

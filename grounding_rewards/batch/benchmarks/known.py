@@ -207,7 +207,7 @@ BENCHMARKS = {
 def benchmark(name: str) -> Benchmark:
     """Return a benchmark by its name."""
     if name not in BENCHMARKS:
-        from grounding_rewards.steps.layouts import step_benchmark
+        from grounding_rewards.evaluators.layouts import step_benchmark
 
         if step_benchmark(name):
             raise RecipeError(f"{name} is a benchmark of whole actions: use evaluate_steps(rows, {name!r}, rule)")

@@ -15,8 +15,8 @@ from grounding_rewards.checks.accuracy import Evaluation, SingleAnswers
 from grounding_rewards.checks.paired import Pairs
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.cli.terminal import printable
+from grounding_rewards.evaluators.figures import Share
 from grounding_rewards.rollouts import Reason
-from grounding_rewards.steps.figures import Share
 from grounding_rewards.tables.contents import stem_of
 from grounding_rewards.wording import percent
 

@@ -7,9 +7,7 @@ from functools import partial
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.objects import ENDED
-from grounding_rewards.parsing.published import WAYS, is_place, is_text, is_whole
-from grounding_rewards.steps.compare import (
+from grounding_rewards.evaluators.compare import (
     TURNED,
     apart,
     decoded,
@@ -20,8 +18,10 @@ from grounding_rewards.steps.compare import (
     numbers,
     stripped_contains,
 )
-from grounding_rewards.steps.rule import STOPPED, Size, Step, StepRule, StepVerdict
-from grounding_rewards.steps.writing import ends, failed
+from grounding_rewards.evaluators.rule import STOPPED, Size, Step, StepRule, StepVerdict
+from grounding_rewards.evaluators.writing import ends, failed
+from grounding_rewards.parsing.objects import ENDED
+from grounding_rewards.parsing.published import WAYS, is_place, is_text, is_whole
 
 _NEAREST = 5
 _TAP = 0.04  # a touch that moves no further is a click

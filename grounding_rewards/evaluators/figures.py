@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from grounding_rewards.evaluators.rule import StepVerdict
 from grounding_rewards.stats.intervals import Bootstrap, wilson
-from grounding_rewards.steps.rule import StepVerdict
 
 _BOOTSTRAP = Bootstrap(2000, 0, 0.95)
 _GROUP, _EPISODE = attrgetter("group"), attrgetter("episode")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.actions import Act
-from grounding_rewards.steps.judging import step_rule
-from grounding_rewards.steps.rule import Size, Step
+from grounding_rewards.evaluators.judging import step_rule
+from grounding_rewards.evaluators.rule import Size, Step
 
 SIZE = (1080.0, 2400.0)
 SHARE = st.floats(0.0, 1.0)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.steps.compare import TURNED, apart, direction, holds, nearest
-from grounding_rewards.steps.rule import STOPS, Size, Step, StepRule, StepVerdict
-from grounding_rewards.steps.writing import pixels, point
+from grounding_rewards.evaluators.compare import TURNED, apart, direction, holds, nearest
+from grounding_rewards.evaluators.rule import STOPS, Size, Step, StepRule, StepVerdict
+from grounding_rewards.evaluators.writing import pixels, point
 from grounding_rewards.verifiers.match import token_f1
 
 _PLACED = ("click", "long_press")

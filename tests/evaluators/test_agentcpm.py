@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.actions import Act
-from grounding_rewards.steps.compare import apart, middle
-from grounding_rewards.steps.judging import step_rule
-from grounding_rewards.steps.rule import STOPPED, Step, StepVerdict
+from grounding_rewards.evaluators.compare import apart, middle
+from grounding_rewards.evaluators.judging import step_rule
+from grounding_rewards.evaluators.rule import STOPPED, Step, StepVerdict
 
 CLICK: dict[str, Any] = {
     "result_action_type": 4, "result_touch_yx": "[0.5, 0.5]", "result_lift_yx": "[0.5, 0.5]", "ui_positions": "[]",

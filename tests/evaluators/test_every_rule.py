@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.actions import Act
-from grounding_rewards.steps.judging import RULES, rules_of, step_rule
-from grounding_rewards.steps.rule import Step
+from grounding_rewards.evaluators.judging import RULES, rules_of, step_rule
+from grounding_rewards.evaluators.rule import Step
 
 EVERY = {f"{benchmark} {rule.name}": rule for benchmark in RULES for rule in rules_of(benchmark)}
 SIZE = (1080.0, 2400.0)

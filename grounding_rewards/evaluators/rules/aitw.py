@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import Act
+from grounding_rewards.evaluators.rule import Size, Step, StepRule, StepVerdict
+from grounding_rewards.evaluators.writing import ends, failed, point, text
 from grounding_rewards.literals import python_literal
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
-from grounding_rewards.steps.writing import ends, failed, point, text
 
 Singles = NDArray[np.float32]
 Points = tuple[Any, Any]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import cycle
 
 from grounding_rewards.actions import Act
-from grounding_rewards.steps.compare import TURNED, middle
-from grounding_rewards.steps.rule import Size, Step
+from grounding_rewards.evaluators.compare import TURNED, middle
+from grounding_rewards.evaluators.rule import Size, Step
 
 _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _FAILED = ("impossible", "infeasible", "failure", "failed", "fail")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.steps.figures import OWN, Judged, by_action, shares
-from grounding_rewards.steps.judging import RULES, rules_of
-from grounding_rewards.steps.rule import StepVerdict
+from grounding_rewards.evaluators.figures import OWN, Judged, by_action, shares
+from grounding_rewards.evaluators.judging import RULES, rules_of
+from grounding_rewards.evaluators.rule import StepVerdict
 
 FILE = Path(__file__).parents[3] / "shared" / "data" / "golden_actions" / "aggregates.jsonl"
 KINDS = {"CLICK": "click", "SCROLL": "scroll", "TYPE": "type", "OPEN": "open_app"}

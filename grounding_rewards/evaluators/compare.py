@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import hypot
 from typing import Any
 
-from grounding_rewards.steps.rule import Box
+from grounding_rewards.evaluators.rule import Box
 from grounding_rewards.verifiers.match import either_contains
 
 Place = Sequence[float]

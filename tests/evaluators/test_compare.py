@@ -6,7 +6,7 @@ from math import hypot
 
 import pytest
 
-from grounding_rewards.steps import compare
+from grounding_rewards.evaluators import compare
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import Any
 
 from grounding_rewards.actions import Act, canonical, normalised, opposite
 from grounding_rewards.errors import TargetError
-from grounding_rewards.steps.compare import apart, decoded, direction, numbers
-from grounding_rewards.steps.rule import Box, Size, Step
+from grounding_rewards.evaluators.compare import apart, decoded, direction, numbers
+from grounding_rewards.evaluators.rule import Box, Size, Step
 
 Row = Mapping[str, Any]
 

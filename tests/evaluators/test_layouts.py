@@ -10,8 +10,8 @@ import pytest
 from grounding_rewards.actions import Act
 from grounding_rewards.batch.steps import _layout, _rows, evaluate_steps
 from grounding_rewards.errors import TableError
-from grounding_rewards.steps.judging import rules_of
-from grounding_rewards.steps.layouts import STEP_BENCHMARKS, size_of, steps_of
+from grounding_rewards.evaluators.judging import rules_of
+from grounding_rewards.evaluators.layouts import STEP_BENCHMARKS, size_of, steps_of
 
 SIZE = {"image_width": 1000, "image_height": 2000}
 CPM = {"episode_id": 7, "step_id": 1, **SIZE, "result_action_type": 4, "result_touch_yx": "[0.42, 0.4]",

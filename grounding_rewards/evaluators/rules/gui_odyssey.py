@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.actions import Act
+from grounding_rewards.evaluators.compare import TURNED, holds
+from grounding_rewards.evaluators.rule import Size, StepRule, StepVerdict
+from grounding_rewards.evaluators.rules.os_atlas import thousandths
+from grounding_rewards.evaluators.writing import failed, pixels, text
 from grounding_rewards.literals import python_literal
-from grounding_rewards.steps.compare import TURNED, holds
-from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
-from grounding_rewards.steps.rules.os_atlas import thousandths
-from grounding_rewards.steps.writing import failed, pixels, text
 from grounding_rewards.verifiers.edits import likeness
 
 _WORDS = {"back": "PRESS_BACK", "home": "PRESS_HOME", "recent": "PRESS_RECENT", "finished": "COMPLETE"}

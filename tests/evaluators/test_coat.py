@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from grounding_rewards.actions import Act
-from grounding_rewards.steps.judging import step_rule
-from grounding_rewards.steps.rule import STOPPED, Step, StepVerdict
+from grounding_rewards.evaluators.judging import step_rule
+from grounding_rewards.evaluators.rule import STOPPED, Step, StepVerdict
 
 COAT, CLICK = step_rule("aitz", "coat"), step_rule("aitz", "coat-click")
 SIZE = (400.0, 800.0)

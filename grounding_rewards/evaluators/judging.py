@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from grounding_rewards.errors import RecipeError, near
-from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
+from grounding_rewards.evaluators.rule import Size, StepRule, StepVerdict
 
 RULES: Mapping[str, str] = {
     "agentnetbench": "opencua:AGENTNET",
@@ -21,7 +21,7 @@ RULES: Mapping[str, str] = {
     "mind2web": "mind2web:SEECLICK mind2web:UGROUND",
     "omniact": "omniact:UGROUND os_atlas:OMNIACT",
 }
-"""Rules of each benchmark, as file and name in ``steps.rules``."""
+"""Rules of each benchmark, as file and name in ``evaluators.rules``."""
 
 ALSO = {"multimodalmind2web": "mind2web"}
 
@@ -71,7 +71,7 @@ def step_rule(benchmark: str, rule: str) -> StepRule:
 def rules_of(benchmark: str) -> tuple[StepRule, ...]:
     """Return the rules of a benchmark by name."""
     files = [each.partition(":") for each in RULES[_known(benchmark)].split()]
-    return tuple(getattr(import_module(f"grounding_rewards.steps.rules.{file}"), name) for file, _, name in files)
+    return tuple(getattr(import_module(f"grounding_rewards.evaluators.rules.{file}"), name) for file, _, name in files)
 
 
 def _known(benchmark: str) -> str:
