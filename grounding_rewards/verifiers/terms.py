@@ -150,7 +150,7 @@ def walk(term: Verifier, *, arguments: bool = False) -> Iterator[Verifier]:
 
     >>> from grounding_rewards.verifiers import ActionType, DastLength, Format, Hit, any_of, same_action
     >>> list(walk(any_of(same_action(otherwise=None, click=Hit(), type=ActionType("lower")))))[3:]
-    [ActionType(names='lower')]
+    [ActionType(names='lower', presses='apart')]
     >>> list(walk(DastLength(correct=Format()), arguments=True))[1:]
     [Format(pattern=None)]
     """
