@@ -132,6 +132,12 @@ def test_swipes_presses_and_texts_of_odyssey_are_actions_of_the_view(tmp_path):
     assert acts[0] == Act("click", (0.5, 0.25))
     assert (acts[1].name, acts[1].arguments["direction"]) == ("scroll", "down")  # the finger goes up
     assert acts[2:4] == [Act("home"), Act("type", (), {"text": "red hat"})]
+    typed = {
+        **ODYSSEY,
+        "steps": [{"step": 0, "action": "TEXT", "info": each, "sam2_bbox": []} for each in ("TEXT", "UP")],
+    }
+    texts = [step.act for step, _ in steps("gui-odyssey", written(tmp_path, typed))]
+    assert texts == [Act("type", (), {"text": "TEXT"}), Act("type", (), {"text": "UP"})]  # words of actions, too
 
 
 @pytest.mark.parametrize(
