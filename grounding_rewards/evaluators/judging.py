@@ -60,7 +60,7 @@ def judge_step(
 
 def step_rule(benchmark: str, rule: str) -> StepRule:
     """Return a rule of a benchmark by its name, alone or with the benchmark's."""
-    known, rules = _known(benchmark), rules_of(benchmark)
+    rules, known = rules_of(benchmark), benchmark_name(benchmark)
     for each in rules:
         if _plain(rule) in map(_plain, (each.name, known + each.name, each.name + known, *each.also)):
             return each
@@ -70,15 +70,19 @@ def step_rule(benchmark: str, rule: str) -> StepRule:
 
 def rules_of(benchmark: str) -> tuple[StepRule, ...]:
     """Return the rules of a benchmark by name."""
-    files = [each.partition(":") for each in RULES[_known(benchmark)].split()]
+    files = [each.partition(":") for each in RULES[_required(benchmark)].split()]
     return tuple(getattr(import_module(f"grounding_rewards.evaluators.rules.{file}"), name) for file, _, name in files)
 
 
-def _known(benchmark: str) -> str:
-    plain = re.sub("(low|high)$", "", _plain(benchmark))
-    for name in RULES:
-        if _plain(name) == ALSO.get(plain, plain):
-            return name
+def benchmark_name(written: str) -> str:
+    """Return the name of a benchmark of whole actions, however it is written; "" of none."""
+    plain = re.sub("(low|high)$", "", _plain(written))
+    return next((name for name in RULES if _plain(name) == ALSO.get(plain, plain)), "")
+
+
+def _required(benchmark: str) -> str:
+    if name := benchmark_name(benchmark):
+        return name
     names = ", ".join(RULES)
     raise RecipeError(
         f"benchmark of whole actions: got {benchmark!r:.80}; expected one of {names}{near(benchmark, RULES)}"

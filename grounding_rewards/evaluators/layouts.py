@@ -10,6 +10,7 @@ from typing import Any
 from grounding_rewards.actions import Act, canonical, normalised, opposite
 from grounding_rewards.errors import TargetError
 from grounding_rewards.evaluators.compare import apart, decoded, direction, numbers
+from grounding_rewards.evaluators.judging import benchmark_name
 from grounding_rewards.evaluators.rule import Box, Size, Step
 
 Row = Mapping[str, Any]
@@ -292,5 +293,4 @@ STEP_BENCHMARKS = {
 
 def step_benchmark(name: str) -> StepBenchmark | None:
     """Return a benchmark of whole actions by name; None for another benchmark."""
-    plain = re.sub("-(low|high)$", "", name.lower()).removeprefix("multimodal-")
-    return STEP_BENCHMARKS.get(plain)
+    return STEP_BENCHMARKS.get(benchmark_name(name))

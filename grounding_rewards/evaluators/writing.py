@@ -8,9 +8,9 @@ from itertools import cycle
 from grounding_rewards.actions import Act
 from grounding_rewards.evaluators.compare import TURNED, middle
 from grounding_rewards.evaluators.rule import Size, Step
+from grounding_rewards.verifiers.action_match import outcome
 
 _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
-_FAILED = ("impossible", "infeasible", "failure", "failed", "fail")
 
 
 def pixels(place: Sequence[float], size: Size) -> list[float]:
@@ -44,4 +44,4 @@ def text(act: Act) -> str:
 
 def failed(act: Act) -> bool:
     """Return True for an end that says that the task could not be done."""
-    return str(act.arguments.get("status")).lower() in _FAILED
+    return outcome(act.arguments.get("status")) == "impossible"

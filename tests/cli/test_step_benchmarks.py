@@ -147,3 +147,12 @@ def test_answers_that_nobody_reads_are_said_with_the_option_that_would(run, tmp_
 )  # fmt: skip
 def test_rules_belong_to_benchmarks_of_whole_actions(run, tmp_path, words, said):
     assert said in run.error("eval", write_rows(tmp_path / "a.jsonl", conversation(1, CLICK)), *words)
+
+
+@pytest.mark.parametrize("name", ["androidcontrol", "android_control", "AndroidControl-high", "androidcontrol-low"])
+def test_a_benchmark_is_named_alike_wherever_it_is_named(name: str) -> None:
+    said = "actions:\nWAIT"
+    row = {"id": 1, "conversations": [{"from": "gpt", "value": said}], "response": said}
+    (own,) = gr.evaluate_steps([row], name, "os-atlas").rules
+    assert own.figures[0].share == 1.0
+    assert gr.judge_step(name, "os-atlas", response=said, gold="WAIT").step

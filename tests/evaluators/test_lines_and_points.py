@@ -11,16 +11,10 @@ from hypothesis import strategies as st
 
 from grounding_rewards.actions import Act
 from grounding_rewards.evaluators.judging import step_rule
-from grounding_rewards.evaluators.rule import Size, Step
+from grounding_rewards.evaluators.rule import Step
+from tests.evaluators.marks import SIZE, marks
 
-SIZE = (1080.0, 2400.0)
 SHARE = st.floats(0.0, 1.0)
-
-
-def marks(benchmark: str, rule: str, response: Any, gold: Any, size: Size = SIZE) -> str:
-    """Return type, place and step as 1, 0 or - for none."""
-    verdict = step_rule(benchmark, rule).judge(response, gold, size, {})
-    return "".join("-" if each is None else str(int(each)) for each in verdict[:3])
 
 
 CLICK = "CLICK <point>[[500,500]]</point>"

@@ -11,15 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from tests.evaluators.marks import SIZE, marks
 
-SIZE = (1080.0, 2400.0)
 SHARE = st.floats(0.0, 1.0, width=32)
-
-
-def marks(benchmark: str, rule: str, response: Any, gold: Any, **options: Any) -> str:
-    """Return type, place and step as 1, 0 or - for none."""
-    verdict = gr.judge_step(benchmark, rule, response=response, gold=gold, image_size=SIZE, options=options)
-    return "".join("-" if each is None else str(int(each)) for each in verdict[:3])
 
 
 def call(action: str, **arguments: Any) -> str:
