@@ -123,6 +123,11 @@ def test_rules_side_by_side_show_the_steps_on_which_they_part(run, tmp_path):
     assert (first["episode"], first["os-atlas"], first["agentcpm"], first["ui-s1"]) == (7, True, False, False)
     out = run(*words).out
     assert "Steps on which rules part, 10 of 12; --json has all" in out
+    lines = [line.split() for line in out.splitlines()]
+    assert ["rule", "not", "read", "type", "place", "step", "episodes", "progress"] in lines
+    assert ["os-atlas", "0", "100.0", "%", "85.7", "%", "85.7", "%", "0.0", "%", "85.7", "%"] in lines
+    assert ["agentcpm", "0", "100.0", "%", "0.0", "%", "0.0", "%", "0.0", "%", "0.0", "%"] in lines
+    assert "Figures with an evaluator's own denominator" in out
     assert sum(line.startswith(" 7, ") for line in out.splitlines()) % 10 == 0  # in blocks, as rules are many
 
 

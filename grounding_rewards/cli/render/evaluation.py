@@ -60,24 +60,42 @@ _PARTED = 10
 
 def steps(title: str, found: EvaluatedSteps) -> None:
     """Print a benchmark of whole actions: figures by rule, each right action's, and steps on which rules part."""
-    console = layout.console()
-    heads = ["right", "of", "share", "95 % interval"]
-    for each in found.rules:
+    console, names = layout.console(), [each.rule for each in found.rules]
+    for each in found.rules if len(names) == 1 else ():
         read = f"{each.own} answers in its own form, {each.other} in another, {each.unread} not read"
         rows = [[own.name, *_share(own)] for own in each.figures]
-        whole = f"{title}, {each.rule}: {read}"
-        console.print(layout.table(["figure", *heads], rows=rows, figures=heads, title=whole, wide=True))
-    for each in found.rules if len(found.rules) == 1 else ():
+        console.print(
+            layout.table(["figure", *_HEADS], rows=rows, figures=_HEADS, title=f"{title}, {each.rule}: {read}")
+        )
         kinds = [[kind, str(own[0].of), *(percent(one.share) for one in own)] for kind, own in each.by.items()]
-        names = ["steps", "type", "place", "step"]
-        console.print(layout.table(["action", *names], rows=kinds, figures=names, title="By action", wide=True))
+        heads = ["steps", "type", "place", "step"]
+        console.print(layout.table(["action", *heads], rows=kinds, figures=heads, title="By action", wide=True))
+    if len(names) > 1:
+        known = [{figure.name: percent(figure.share) for figure in each.figures} for each in found.rules]
+        common = [name for name in _OF_ALL if any(name in each for each in known)]
+        shared = [
+            [each.rule, str(each.unread), *(figures.get(name, "-") for name in common)]
+            for each, figures in zip(found.rules, known, strict=True)
+        ]
+        heads = ["not read", *common]
+        console.print(layout.table(["rule", *heads], rows=shared, figures=heads, title=title, wide=True))
+        own = [
+            [each.rule, figure.name, *_share(figure)]
+            for each in found.rules
+            for figure in each.figures
+            if figure.name not in _OF_ALL
+        ]
+        whole = "Figures with an evaluator's own denominator"
+        console.print(layout.table(["rule", "figure", *_HEADS], rows=own, figures=_HEADS, title=whole, wide=True))
     if found.parted:
-        first, names = found.parted[:_PARTED], [each.rule for each in found.rules]
+        first = found.parted[:_PARTED]
         rows = [[f"{each['episode']}, {each['step']}", *(_VERDICTS[each[name]] for name in names)] for each in first]
         whole = f"Steps on which rules part, {len(first)} of {len(found.parted)}; --json has all"
         console.print(layout.table(["episode, step", *names], rows=rows, title=whole, wide=True))
 
 
+_OF_ALL = ("type", "place", "step", "score", "episodes", "progress")
+_HEADS = ["right", "of", "share", "95 % interval"]
 _VERDICTS = {True: "right", False: "wrong", None: "stops"}
 
 
