@@ -101,15 +101,15 @@ def compared(figure: dict[str, Any], data: Path) -> dict[str, Any]:
 
 def table(figures: Sequence[dict[str, Any]]) -> str:
     """Return the figures as a table of Markdown."""
-    heads = "model", "benchmark", "whose figure", "setting", "official", "ours", "difference", "rows apart", "rule"
+    heads = "model", "benchmark", "official", "ours", "difference", "rows apart", "rule", "whose figure", "setting"
     lines = [heads, ["---"] * len(heads)]
     for each in figures:
         shares = [
             f"{part['correct']} of {part['n']}, {part['accuracy']:.2%}" for part in (each["official"], each["ours"])
         ]
         difference = f"{round(each['difference'], 2) + 0:+.2f}"  # no -0.00
-        names = each["model"], f"`{each['benchmark']}`", each["source"], each["setting"]
-        lines.append([*names, *shares, difference, str(each["apart"]), "; ".join(each["rules"])])
+        found = [*shares, difference, str(each["apart"]), "; ".join(each["rules"])]
+        lines.append([each["model"], each["benchmark"], *found, each["source"], each["setting"]])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -72,5 +72,5 @@ def test_a_difference_without_its_rule_fails(monkeypatch, capsys):
         figures.main(["--json"])
     assert json.loads(capsys.readouterr().out) == [row]
     assert figures.table([row]).splitlines()[2] == (
-        "| M | `osworld-g` | log | at most 9 pixels | 3 of 4, 75.00% | 2 of 4, 50.00% | -25.00 | 1 | 999 |"
+        "| M | osworld-g | 3 of 4, 75.00% | 2 of 4, 50.00% | -25.00 | 1 | 999 | log | at most 9 pixels |"
     )
