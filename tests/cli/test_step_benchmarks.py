@@ -161,3 +161,31 @@ def test_a_benchmark_is_named_alike_wherever_it_is_named(name: str) -> None:
     (own,) = gr.evaluate_steps([row], name, "os-atlas").rules
     assert own.figures[0].share == 1.0
     assert gr.judge_step(name, "os-atlas", response=said, gold="WAIT").step
+
+
+def test_what_is_decoded_is_a_call_s_arguments_and_scrolls_ask_for_no_place() -> None:
+    call = {
+        "name": "mobile_use",
+        "arguments": {"action": "swipe", "coordinate": [500, 1500], "coordinate2": [500, 500]},
+    }
+    right = {"action": "swipe", "coordinate": [500, 1500], "direction": "up", "candidate_bbox": []}
+    row = {
+        "episode_id": 1,
+        "step_id": 0,
+        "check_options": right,
+        "image_size": [1080, 2400],
+        "response": json.dumps(call),
+    }
+    pressed = {"action": "click", "coordinate": [500, 1500]}
+    click = {**row, "step_id": 1, "check_options": {**pressed, "candidate_bbox": []}, "response": json.dumps(pressed)}
+    (own,) = gr.evaluate_steps([row, click], "androidcontrol", "ui-s1").rules
+    assert (own.own, own.unread) == (2, 0)
+    assert [(each.right, each.of) for each in own.figures if each.name == "place"] == [(1.0, 1)]
+
+
+def test_a_rule_that_stops_parts_from_no_other() -> None:
+    row = cpm(1, 0, response=json.dumps({"PRESS": "BACK"}), result_action_type=5)
+    found = gr.evaluate_steps([row], "androidcontrol", "all", response_space="thousandths")
+    verdicts = {each.rule: each.figures for each in found.rules}
+    assert len(verdicts) == 8
+    assert all(len({value for name, value in each.items() if isinstance(value, bool)}) == 2 for each in found.parted)
