@@ -37,6 +37,7 @@ TRAINERS = (
 )  # fmt: skip
 """Trainers whose launches can be checked."""
 
+_SETTINGS = 12  # of those tried for a fit that a page shows
 _UNKNOWN = 16.0, 9.0  # sides of a screen of unknown size
 
 
@@ -151,9 +152,12 @@ def check_rollouts(
         whole = checked.evaluation
         counts = [_counted(name, parts) for name, parts in {"file": {file.name: whole}, **whole.by}.items()]
         reasons = table("responses by reason", ["reason", "rows"], [(k, f"{v:,}") for k, v in whole.reasons.items()])
-        fits = [(name, percent(share)) for name, share in checked.space_scores.items()]
+        best = sorted(checked.space_scores.items(), key=lambda each: -each[1])[:_SETTINGS]
+        fits = [(name, percent(share)) for name, share in best]
         more = [*counts, reasons, table("rewards inside groups", *_of_groups(checked.groups))]
-        more += [table("right under other settings", ["setting", "right"], fits)] if len(fits) > 1 else []
+        more += (
+            [table("right under other settings, the best first", ["setting", "right"], fits)] if len(fits) > 1 else []
+        )
         _write(html, "rollouts", f"Rollouts of {file.name}", checked.findings, whole.n, more, shown)
     if as_json:
         terminal.print_json({**checked.to_dict(), **_paged(html)})
@@ -211,7 +215,7 @@ def check_recipe(
     findings = [found for each, rows in played.items() if (found := _finding(each, rows))]
     if html is not None:
         earned = [table(each, *_earned(rows)) for each, rows in played.items()]
-        _write(html, "recipe", "What policies without skill earn", findings, len(names), earned)
+        _write(html, "recipe", "Rewards of policies without skill", findings, len(names), earned, unit="recipe")
     if as_json:
         plain = {each: [row.to_dict() for row in rows] for each, rows in played.items()}
         terminal.print_json({"recipes": plain, **_paged(html)})
@@ -393,15 +397,16 @@ def _drawn(
 
 def _write(
     html: Path, what: str, title: str, findings: Sequence[Finding], rows: int, more: Sequence[Block] = (),
-    drawn: Mapping[int, ShownRow] = MappingProxyType({}),
+    drawn: Mapping[int, ShownRow] = MappingProxyType({}), unit: str = "row",
 ) -> None:  # fmt: skip
     """Write a page: findings, tables, and the first rows of each finding."""
+    every = plural(rows, unit)
     cells = [(str(each.code), str(each.severity), f"{each.count:,}", str(each.message)) for each in findings]
-    heads = ["found", "severity", "rows", "evidence"]
-    said = table(f"{rows:,} rows", heads, cells) if cells else text([f"{rows:,} rows, no findings"])
+    heads = ["found", "severity", f"{unit}s", "evidence"]
+    said = table(every, heads, cells) if cells else text([f"{every}, no findings"])
     pictures = [
         section(
-            f"{each.code}-{place}", f"{each.code}: {each.count:,} of {rows:,} rows", each.fix,
+            f"{each.code}-{place}", f"{each.code}: {each.count:,} of {every}", each.fix,
             [_row(row, drawn[row]) for row in each.rows if row in drawn],
         )
         for place, each in enumerate(findings)

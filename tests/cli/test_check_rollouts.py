@@ -111,11 +111,14 @@ def test_a_page_shows_what_rollouts_answer(run: Runner, tmp_path: Path) -> None:
         several.append({"target": box, "response": f"({x}, {y})"})
     file.write_text("".join(json.dumps(row) + "\n" for row in several))
     run("check", "rollouts", file, "--response-space", "pixel", "--html", page)
-    _, _, bad, space = page_data(page)["sections"]
+    _, figures, bad, space = page_data(page)["sections"]
     assert bad["blocks"][0]["facts"] == [["row", "0"], ["instruction", "close"], ["response", HIT]]
     assert space["title"].partition(":")[0] == "space"
     first = space["blocks"][0]
     assert (first["title"], first["notes"]) == ("row 1", ["response: (100, 900)"])
+    fits = figures["blocks"][-1]
+    assert (fits["caption"], len(fits["rows"])) == ("right under other settings, the best first", 12)
+    assert fits["rows"][0] == ["response_space=thousandths", "100.0 %"]
     assert first["marks"] == [{"look": "answer", "at": [0.05, 0.45], "text": "the answer: wrong"}]
 
 
@@ -124,6 +127,7 @@ def test_a_page_shows_what_policies_earn(run: Runner, tmp_path: Path) -> None:
     run("check", "recipe", "se-gui", "--html", page)
     found, figures = page_data(page)["sections"]
     assert found["blocks"][0]["rows"][0][:2] == ["farmed", "warning"]
+    assert (found["blocks"][0]["caption"], found["blocks"][0]["heads"][2]) == ("1 recipe", "recipes")
     assert figures["blocks"][0]["rows"][0][0] == "centre"
 
 
