@@ -71,12 +71,6 @@ _GROUPS: tuple[list[str], ...] = ([], ["pool"], ["check"])
 
 GROUP = "build"  # the function of a group of commands, each of which has options of its own
 
-OLD = {
-    "": {"--image-dir": "--image-root"}, "rollout": {}, "explain": {"--plot": "--out", "--model": "--pipeline"},
-    **{name: {"--model": "--pipeline"} for name in ("score", "eval", "recipes", "pool score")},
-}  # fmt: skip
-"""Options by command as the last release called them, with their names of today; "" is every command."""
-
 Strict = Annotated[bool, typer.Option("--strict", help="End with exit status 1 after a warning, all output written.")]
 
 
@@ -218,21 +212,6 @@ def with_options(settings: Any, options: Mapping[str, Any]) -> list[str]:
     ]  # fmt: skip
 
 
-def renamed(words: Sequence[str]) -> list[str]:
-    """Return the words of a command with those of the last release in today's form, and say so on stderr."""
-    command = " ".join(words[:2]) if words[:1] == ["pool"] else "".join(words[:1])
-    old = {**OLD[""], **OLD.get(command, {})}
-    made = list[str]()
-    for word in words:
-        name, equals, value = word.partition("=")
-        if name in old:
-            from grounding_rewards.cli.terminal import note
-
-            note(f"{name} is called {old[name]} now")
-        made.append(f"{old.get(name, name)}{equals}{value}")
-    return made
-
-
 def _version(wanted: bool) -> None:
     if wanted:
         sys.stdout.write(f"{NAME} {__version__}\n")
@@ -249,7 +228,7 @@ def _options(
 
 def run(words: Sequence[str]) -> int:
     """Run a command; return its exit code. Unlike typer's own `main` it says where a reader has gone."""
-    words = renamed(words[1:] if words[:1] == ["--"] else words)
+    words = [*(words[1:] if words[:1] == ["--"] else words)]
     asked = os.environ.get(_COMPLETE)
     if asked is not None:
         words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()[1:]

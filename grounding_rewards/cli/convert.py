@@ -48,13 +48,9 @@ DataColumns = Annotated[Named, options.group(_columns, TrainingColumns)]
 
 def convert(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
-    old_out: Annotated[Path | None, typer.Argument(hidden=True)] = None,
     *,
     trainer: Annotated[Trainer, typer.Option("--for", help="Trainer to convert for.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.", show_default=False),
-    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.")],
     recipe: options.MaybeRecipe = None,
     chosen: options.RecipeOptions,
     box_format: options.BoxFormats = None,
@@ -116,11 +112,6 @@ def convert(
 
     Example: `grounding-rewards convert clicks.jsonl --for verl --target-space pixel --out train.parquet`
     """
-    if old_out is not None:
-        terminal.note(f"convert takes the file to write as --out {old_out} now")
-    out = out or old_out
-    if out is None:
-        raise ConvertError("--out: got nothing; expected the file to write, .parquet or .jsonl")
     if source is not None and columns["source"] is not None:
         raise ConvertError("--source and --source-column: give one of the two")
     options.check_recipe(recipe, chosen)

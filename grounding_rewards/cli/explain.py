@@ -99,7 +99,6 @@ def explain_score(
     images: options.SizedImages,
     split: options.RowsSplit = None,
     join: options.Joining,
-    old_file: Annotated[Path | None, typer.Option("--file", hidden=True)] = None,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
 
@@ -108,12 +107,6 @@ def explain_score(
 
     Example: `grounding-rewards explain --recipe gelato --response '(200, 150)' --target '[0.1, 0.1, 0.3, 0.2]'`
     """
-    if file is not None and not options.given("recipe") and (row is None or old_file is not None):
-        terminal.note(f"explain takes the recipe as --recipe {file} now, and the file first: explain FILE --row N")
-        recipe, file = str(file), old_file
-    elif file is None and old_file is not None:
-        terminal.note("explain takes the file first now: explain FILE --row N")
-        file = old_file
     name, own = catalogue.named(recipe, {})
     sizes = {"image_size": image_size, "model_image_size": model_image_size}
     if box_format is not None and response is None and file is None:

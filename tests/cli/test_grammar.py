@@ -1,4 +1,4 @@
-"""One grammar of commands: groups of options are whole, one thing has one name, and the last release's words hold."""
+"""One grammar of commands: groups of options are whole, and one thing has one name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from grounding_rewards.settings.groups import (
     TargetForm,
     TrainingColumns,
 )  # fmt: skip
-from tests.cli.command import BOX, write_rows
 from tests.cli.every_command import commands
 
 GROUPS = (AnswerFile, Answers, Images, InstructionColumns, ResponseColumns, TrainingColumns)
@@ -71,54 +70,6 @@ def test_every_command_that_writes_says_so_by_out():
         "pool next", "pool report", "pool rollouts", "pool score", "pool stats", "pool transitions", "suggest",
     }  # fmt: skip
     assert {command for command, there in TABLE.items() if "--out" in there} == writes
-
-
-GELATO = ("--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]")
-OLD = {
-    "explain gelato": (
-        ("explain", "gelato", *GELATO), ("explain", "--recipe", "gelato", *GELATO),
-        "explain takes the recipe as --recipe gelato now, and the file first: explain FILE --row N",
-    ),
-    "explain --file": (
-        ("explain", "gelato", "--file", "in.jsonl", "--row", 0),
-        ("explain", "in.jsonl", "--row", 0, "--recipe", "gelato"),
-        "explain takes the recipe as --recipe gelato now, and the file first: explain FILE --row N",
-    ),
-    "explain --file alone": (
-        ("explain", "--file", "in.jsonl", "--row", 0), ("explain", "in.jsonl", "--row", 0),
-        "explain takes the file first now: explain FILE --row N",
-    ),
-    "--model": (
-        ("eval", "in.jsonl", "--model", "qwen3_vl"), ("eval", "in.jsonl", "--pipeline", "qwen3_vl"),
-        "--model is called --pipeline now",
-    ),
-    "--image-dir=": (
-        ("eval", "in.jsonl", "--response-space", "unit", "--image-dir=."),
-        ("eval", "in.jsonl", "--response-space", "unit", "--image-root=."),
-        "--image-dir is called --image-root now",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("old", "new", "said"), OLD.values(), ids=OLD)
-def test_words_of_the_last_release_do_the_same_and_say_how_they_are_written_now(
-    run, tmp_path, monkeypatch, old, new, said
-):
-    monkeypatch.chdir(tmp_path)
-    write_rows(tmp_path / "in.jsonl", {"response": "(200, 150)", "target": BOX, "image_size": [1000, 1000]})
-    result, expected = run(*old), run(*new)
-    assert result.err.splitlines()[0] == f"note: {said}"
-    assert (result.code, result.out) == (expected.code, expected.out)
-    assert result.err.splitlines()[1:] == expected.err.splitlines()
-
-
-def test_convert_takes_the_file_to_write_behind_the_other_too(run, tmp_path):
-    source = write_rows(tmp_path / "in.jsonl", {"instruction": "Open", "bbox": [1, 2, 3, 4], "image_size": [9, 9]})
-    result = run("convert", source, tmp_path / "a.jsonl", "--for", "trl", "--target-space", "pixel")
-    assert result.err.splitlines()[0] == f"note: convert takes the file to write as --out {tmp_path / 'a.jsonl'} now"
-    assert run("convert", source, "--out", tmp_path / "b.jsonl", "--for", "trl", "--target-space", "pixel").code == 0
-    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
-    assert run.error("convert", source, "--for", "trl").startswith("--out: got nothing; expected the file to write")
 
 
 @pytest.mark.parametrize(
@@ -177,9 +128,7 @@ def test_every_flag_that_a_text_names_is_one_of_a_command_and_a_verbs_texts_name
         (path.relative_to(package).as_posix(), flag)
         for path in package.rglob("*.py") for flag in _named_flags(path) if flag not in known
     }  # fmt: skip
-    # A flag of vLLM, and words of the last release.
-    older = {("cli/application.py", "--image-dir"), ("cli/application.py", "--plot")}
-    assert strange == {("engines/images.py", "--mm-processor-kwargs"), *older}
+    assert strange == {("engines/images.py", "--mm-processor-kwargs")}  # a flag of vLLM
     verbs = dict[str, set[str]]()
     for name, module in application._VERBS.items():
         if name in flags:

@@ -80,7 +80,7 @@ NO_PLACES = {
     "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_sources",
     "rule", "model", "id", "method", "item_response", "benchmark_name", "engine_option", "pipeline", "policy", "shard",
-    "temperatures", "weights", "temperature", "encoding", "family", "name", "old_out", "old_file",
+    "temperatures", "weights", "temperature", "encoding", "family", "name",
     "ray", "explode", "against_split", "zoom",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""
