@@ -152,6 +152,17 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not place or place in places(file), link
 
 
+@pytest.mark.parametrize(
+    "page",
+    [ROOT / "README.md", ROOT / "adapters" / "README.md", *sorted(DOCS.rglob("*.md"))],
+    ids=lambda page: page.stem,
+)
+def test_rows_of_a_table_have_the_cells_of_its_head(page: Path) -> None:
+    for table in re.findall(r"^(?: *\|.*\n)+", page.read_text("utf-8"), flags=re.MULTILINE):
+        rows = [re.split(r"(?<!\\)\|", line) for line in table.splitlines()]
+        assert [row for row in rows if len(row) != len(rows[0])] == []
+
+
 def places(page: Path) -> set[str]:
     """The names by which links find a page's titles."""
     titles = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), flags=re.MULTILINE)

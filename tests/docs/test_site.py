@@ -152,6 +152,18 @@ def test_search_from_files_finds_the_pages_of_a_word_without_an_outside_request(
     assert [url for url in asked if urlsplit(url).scheme not in ("file", "data")] == []
 
 
+def test_tables_fit_beside_the_list_of_pages_on_a_small_screen(site, chromium):
+    out, pages = site
+    tab = chromium.new_page(viewport={"width": 1100, "height": 800})
+    wide = []
+    for place in sorted(pages.keys() - {"index.html"}):
+        tab.goto((out / place).as_uri())
+        tables = tab.locator(".pst-scrollable-table-container").element_handles()
+        wide += [place for table in tables if table.evaluate("each => each.scrollWidth > each.clientWidth + 1")]
+    tab.close()
+    assert wide == ["docs/reference/audit.html"]  # which has thirteen columns, and is scrolled
+
+
 def test_pages_fit_a_telephone_and_axe_finds_nothing_serious(site, chromium):
     out, pages = site
     telephone = {"width": 390, "height": 800}
