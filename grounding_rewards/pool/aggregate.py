@@ -76,7 +76,6 @@ def stats_of(
     order = " ORDER BY sample_id" if answered or named else ""
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
     sql = f"SELECT {_listed(chosen)} FROM {{rollouts}}{where} GROUP BY sample_id{order}"
-    # Closed before the checks below, for a table answers nothing else while it streams.
     with closing(table.stream(sql, used)) as batches:
         parts, suspicious = _gathered(batches, _Reading(target_space, recipe, warn))
     if not parts:
@@ -150,13 +149,8 @@ def _wrong(table: RolloutTable, where: str, name: str, condition: str, expected:
     sql = f"SELECT sample_id, {name} AS value FROM {{rollouts}}{joined} {condition} ORDER BY 1, 2 LIMIT 1"
     first = table.query(sql, needed).to_pylist()[0]
     return PoolError(
-        f"{_paths(table)}: {name} of a rollout of sample {first['sample_id']!r}: got {first['value']:g}; "
-        f"expected {expected}"
+        f"{table}: {name} of a rollout of sample {first['sample_id']!r}: got {first['value']:g}; expected {expected}"
     )
-
-
-def _paths(table: RolloutTable) -> str:
-    return ", ".join(map(str, table.paths))
 
 
 def _gathered(
@@ -207,13 +201,13 @@ def _suspicious(grouped: pa.Table) -> pa.ChunkedArray:
 def _check(table: RolloutTable, where: str, suspicious: list[dict[str, Any]], by: str) -> None:
     """Check that every rollout has a sample, is right or not, and is there once, and each sample one source."""
     if any(row["unnamed"] for row in suspicious):
-        raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
+        raise PoolError(f"{table}: some rollouts have no sample_id; expected the name of the sample in each")
     if any(row["wrong"] for row in suspicious):
         raise _wrong(table, where, "acc", "acc <> 0 AND acc <> 1", "0 or 1, or null where it was not scored")
     several = [row for row in suspicious if row.get("several") is not None]
     for row in sorted(several, key=itemgetter("several"))[:1]:  # the same sample in every order of rollouts
         raise PoolError(
-            f"{_paths(table)}: sample {row['several']!r} has several values of {by}, {row['source']!r} and "
+            f"{table}: sample {row['several']!r} has several values of {by}, {row['source']!r} and "
             f"{row['other']!r}; expected one: samples of one name count as one, so tell them apart by their names"
         )
     unclear = [row["unclear"] for row in suspicious if row.get("unclear") is not None]
@@ -230,7 +224,7 @@ def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature:
         asked += f" at temperature {temperature:g}"
         of_these = "" if rounds is None else " in these rounds"
         there.append(f"temperatures that are there{of_these}: {_known(table.temperatures(rounds))}")
-    return "; ".join([f"{_paths(table)}: no rollouts{asked}", *there])
+    return "; ".join([f"{table}: no rollouts{asked}", *there])
 
 
 def _known(values: Iterable[float | None]) -> str:

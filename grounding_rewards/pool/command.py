@@ -144,6 +144,17 @@ def _described(content: dict[str, Any]) -> Callable[[list[Written]], dict[str, A
     }
 
 
+def _write_one(out: Path, content: dict[str, Any], rows: int, write: Callable[[Any], object]) -> dict[str, Any]:
+    """Write one file of rows, and the manifest beside it."""
+
+    def write_all(files: Files) -> list[Written]:
+        file = files.open(out)
+        write(file)
+        return [written(file, out, rows)]
+
+    return write_outputs(manifest_of(out), write_all, _described(content))
+
+
 def manifest_of(out: Path) -> Path:
     """Return the path of the manifest beside a file."""
     return out.with_name(f"{out.name}.manifest.json")
@@ -227,12 +238,7 @@ def allocate_rollouts(
         }  # fmt: skip
         names = pa.array([str(name) for name in stats.sample_id[rows].tolist()], pa.string())
         table = pa.table({"sample_id": names, "n": numbers[rows]})
-
-        def write(files: Files) -> list[Written]:
-            file = files.open(out)
-            return [written(file, out, write_rows(file, out, [table]))]
-
-        return write_outputs(manifest_of(out), write, _described(content))
+        return _write_one(out, content, len(rows), lambda file: write_rows(file, out, [table]))
 
 
 def choose_rollouts(
@@ -273,14 +279,10 @@ def choose_rollouts(
             **{name: {"before": before[name], "after": after[name]} for name in before}, "columns": list(new),
         }  # fmt: skip
 
-        def write(files: Files) -> list[Written]:
-            file = files.open(out)
-            rows.write(
-                file, out, places[order], new, note=reporting.note, advance=lambda done: advance(0.4 + 0.6 * done)
-            )
-            return [written(file, out, len(places))]
-
-        return write_outputs(manifest_of(out), write, _described(content))
+        done, note = lambda share: advance(0.4 + 0.6 * share), reporting.note
+        return _write_one(
+            out, content, len(places), lambda file: rows.write(file, out, places[order], new, note=note, advance=done)
+        )
 
 
 def _inputs(given: Source, spec: Mapping[str, Any]) -> dict[str, Any]:

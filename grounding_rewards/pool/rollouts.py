@@ -98,17 +98,17 @@ def read_columns(
     numbers = [name for name in READ if name in {*columns, "acc"} or (name in _OFTEN and name in table.columns)]
     names, sample, kept = _joined(table, ["sample_id", *numbers, *place])
     if None in names:
-        raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
+        raise PoolError(f"{table}: some rollouts have no sample_id; expected the name of the sample in each")
     row = None
     if rounds is not None:
         row = np.flatnonzero(np.isin(kept["round"], list(rounds)))
         sample, kept = sample[row], {name: _taken(column, row) for name, column in kept.items()}
     if not len(sample):
-        raise PoolError(f"{_paths(table)}: no rollouts{'' if rounds is None else f' of round {list(rounds)}'}")
+        raise PoolError(f"{table}: no rollouts{'' if rounds is None else f' of round {list(rounds)}'}")
     acc = kept["acc"]
     for place in np.flatnonzero(~((acc == 0) | (acc == 1) | np.isnan(acc)))[:1]:
         named = RolloutColumns(names, sample, **kept).named(place)
-        raise PoolError(f"{_paths(table)}: acc of {named}: got {acc[place]:g}; expected 0 or 1")
+        raise PoolError(f"{table}: acc of {named}: got {acc[place]:g}; expected 0 or 1")
     order = _order(sample, *(kept[name] for name in ("round", "rollout") if name in kept))
     for name in kept:  # one after the other, so that one column alone is held twice
         kept[name] = _taken(kept[name], order)
@@ -228,10 +228,6 @@ def _without_gaps(rollouts: RolloutColumns) -> RolloutColumns:
     if there.all():
         return rollouts
     return replace(rollouts, sample_id=rollouts.sample_id[there], sample=(np.cumsum(there) - 1)[rollouts.sample])
-
-
-def _paths(table: RolloutTable) -> str:
-    return ", ".join(map(str, table.paths))
 
 
 def moments(rollouts: RolloutColumns) -> Ints:

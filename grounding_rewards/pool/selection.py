@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import PoolError, SelectorError, near
 from grounding_rewards.plugins.named import NamedTerm
 from grounding_rewards.pool.draws import check_whole, draw, most_positive, share_of_zeros, zero_quota
@@ -69,7 +69,7 @@ class Funnel:
         places = {name: place for place, name in enumerate(self._sources)}  # numbers are counted faster than texts
         self._source = np.fromiter(map(places.__getitem__, names), dtype=np.int64, count=len(names))
 
-    def remove(self, name: str, unwanted: NDArray[np.bool_], **parameters: Any) -> NDArray[np.int64]:
+    def remove(self, name: str, unwanted: NDArray[np.bool_], **parameters: Any) -> Ints:
         """Remove samples, record the step, and return the rows of those that were left before it."""
         before, after = self.left, self.left & ~unwanted
         counts = [np.bincount(self._source[each], minlength=len(self._sources)).tolist() for each in (before, after)]
@@ -80,7 +80,7 @@ class Funnel:
         self.steps.append(Step(name, len(removed), zero, int(after.sum()), per_source, parameters))
         return removed
 
-    def by_source(self, wanted: NDArray[np.bool_]) -> dict[str, NDArray[np.int64]]:
+    def by_source(self, wanted: NDArray[np.bool_]) -> dict[str, Ints]:
         """Return the rows of wanted samples that are left, by source, in the order of names."""
         rows = np.flatnonzero(self.left & wanted)
         return {
@@ -195,20 +195,17 @@ def _name(spec: SelectorSpec) -> str:
     return spec if isinstance(spec, str) else type(spec).__name__
 
 
-Rows = NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False)
 class NextPool:
     """Pool with the samples set aside and the steps of its selection; rows are those of ``stats``, in order."""
 
     stats: SampleStats  # all m samples
-    zero: Rows  # rows of the pool's never-solved samples
-    positive: Rows  # rows of its others, sometimes solved and never all-correct
-    easy: Rows  # rows of all-correct samples, set aside
-    suspects: Rows  # rows of samples whose label needs a look, set aside
-    never: Mapping[str, Rows]  # rows of the never-solved samples among which the suspects were, by name of the source
-    control: Rows | None  # as many rows as the pool has, drawn from all measured samples alike; None without one
+    zero: Ints  # rows of the pool's never-solved samples
+    positive: Ints  # rows of its others, sometimes solved and never all-correct
+    easy: Ints  # rows of all-correct samples, set aside
+    suspects: Ints  # rows of samples whose label needs a look, set aside
+    never: Mapping[str, Ints]  # rows of the never-solved samples among which the suspects were, by name of the source
+    control: Ints | None  # as many rows as the pool has, drawn from all measured samples alike; None without one
     quota: int  # number of never-solved samples for its positive ones
     steps: tuple[Step, ...]  # counts of each step
     zero_share: float  # the requested share of never-solved samples
@@ -216,7 +213,7 @@ class NextPool:
     idle_weights: bool = False  # True where selectors weigh positive samples differently, but all of them were taken
 
     @property
-    def kept(self) -> Rows:
+    def kept(self) -> Ints:
         """Return the rows of the pool's samples."""
         return np.sort(np.concatenate([self.zero, self.positive]))
 
@@ -292,9 +289,7 @@ def next_pool(
     chosen = filters(band, selectors)
     funnel = Funnel(stats)
     if available is not None:
-        there = frozenset(as_list("available", available))
-        ids = stats.sample_id.tolist()
-        funnel.remove("not_in_data", ~np.fromiter((name in there for name in ids), dtype=np.bool_, count=len(ids)))
+        funnel.remove("not_in_data", ~among(stats.sample_id, as_list("available", available)))
     funnel.remove("unscored", stats.n == 0)  # without a measured pass rate neither easy nor hard
     _check_sources("selectors", stats, [name for _, selector, _ in chosen for name in sources_of(selector)])
     excluded = as_list("exclude_sources", exclude_sources)
@@ -353,7 +348,7 @@ def _remove_rejected(funnel: Funnel, stats: SampleStats, weak: SampleStats, stro
     funnel.remove("missed_by_strong", by_strong == 0)
 
 
-def _right(stats: SampleStats, model: SampleStats, name: str) -> NDArray[np.int64]:
+def _right(stats: SampleStats, model: SampleStats, name: str) -> Ints:
     """Return the number of a model's right rollouts, (m,), by the samples' names; -1 without a scored one."""
     counts = zip(model.sample_id.tolist(), model.n.tolist(), model.num_correct.tolist(), strict=True)
     known = {sample: right for sample, n, right in counts if n}  # unscored: not judged
@@ -370,7 +365,7 @@ def _right(stats: SampleStats, model: SampleStats, name: str) -> NDArray[np.int6
 
 def _mix(
     funnel: Funnel, stats: SampleStats, logs: Floats, zero_share: float, seed: int, limit: int | None
-) -> tuple[Rows, Rows, int]:
+) -> tuple[Ints, Ints, int]:
     """Return the rows of the never-solved and of the positive samples, and the quota of the former."""
     positive = np.flatnonzero(funnel.left & (stats.num_correct > 0))
     zero = np.flatnonzero(funnel.left & (stats.num_correct == 0))
@@ -393,5 +388,5 @@ def _mix(
     return zero, positive, quota
 
 
-def _take(stats: SampleStats, rows: Rows, count: int, logs: Floats, seed: int, purpose: str) -> Rows:
+def _take(stats: SampleStats, rows: Ints, count: int, logs: Floats, seed: int, purpose: str) -> Ints:
     return rows[draw(stats.sample_id[rows], count, seed=seed, purpose=purpose, log_weights=logs[rows])]

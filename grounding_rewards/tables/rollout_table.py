@@ -68,6 +68,9 @@ class RolloutTable:
         fix = "; score them first: `grounding-rewards pool score`" if name == "acc" and "response" in known else ""
         return TableError(f"{each.path}: no column {name!r}{fix}{hint} It has: {', '.join(known) or 'none'}")
 
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.paths))
+
     def query(self, sql: str, columns: Sequence[str], parameters: Sequence[Any] = ()) -> pa.Table:
         """Return the result of a query of ``{rollouts}``, these rows with these columns."""
         with self._lock, self._readable():
@@ -151,9 +154,8 @@ class RolloutTable:
         if twice:
             sample, number, rollout, count = twice[0].values()
             of_round = "" if number is None else f"round {number}, "
-            paths = ", ".join(map(str, self.paths))
             raise PoolError(
-                f"{paths}: sample {sample!r}, {of_round}rollout {rollout} is there {count} times; "
+                f"{self}: sample {sample!r}, {of_round}rollout {rollout} is there {count} times; "
                 "expected each rollout once: give each file once, and tell rounds apart by a column round"
             )
 
@@ -178,7 +180,7 @@ class RolloutTable:
         try:
             yield
         except duckdb.Error as error:
-            raise TableError(f"{', '.join(map(str, self.paths))}: cannot be read ({first_line(error)})") from None
+            raise TableError(f"{self}: cannot be read ({first_line(error)})") from None
 
 
 class MatchedRollouts(RolloutTable):

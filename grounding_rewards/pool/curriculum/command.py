@@ -20,7 +20,6 @@ from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.command import TrainingRows, write_outputs
 from grounding_rewards.pool.curriculum.stages import (
     Curriculum,
-    Stage,
     StageGate,
     StageSets,
     gate_of,
@@ -28,6 +27,7 @@ from grounding_rewards.pool.curriculum.stages import (
     stage_sets,
     stage_weights,
 )
+from grounding_rewards.pool.methods.filters import among
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table
 from grounding_rewards.tables.atomic import Files, output_of
@@ -125,8 +125,8 @@ def write_stages(
             staged, columns = stage_weights(stats, curriculum)
         else:
             if rows is not None:
-                join, there = {"join": rows.join(stats)}, set(rows.names)  # stages must not draw samples without a row
-                stats = stats.taken(np.array([name in there for name in stats.sample_id.tolist()], dtype=np.bool_))
+                join = {"join": rows.join(stats)}
+                stats = stats.taken(among(stats.sample_id, rows.names))  # stages must not draw samples without a row
             staged = stage_sets(stats, curriculum, seed)
         # Rows without a schema do not fit into Parquet.
         suffix = ".jsonl" if rows is not None and rows.table.schema is None else ".parquet"
@@ -218,22 +218,17 @@ _RULE = (
 
 def _stage(place: int, staged: StageSets, files: Sequence[str] | None) -> dict[str, Any]:
     """Describe one stage for the manifest; ``up`` and ``down`` are the stages to go to, counted from 1."""
-    part = staged.sets[place]
-    stage: Stage = part.stage
-    last = len(staged.sets) - 1
-    quotas = [{**vars(quota), "shortfall": quota.shortfall} for quota in part.quotas]
-    described = {
+    part, last = staged.sets[place], len(staged.sets) - 1
+    return {
         "stage": place + 1,
-        "name": stage.name,
-        "epochs": stage.epochs,
+        "name": part.stage.name,
+        "epochs": part.stage.epochs,
         "samples": len(part),
         "up": None if place == last else place + 2,
         "down": place or None,
-        "bands": quotas,
+        "bands": list(part.quotas),
+        **({} if files is None else {"next_file": None if place == last else files[place + 1]}),
     }
-    if files is not None:
-        described["next_file"] = None if place == last else files[place + 1]
-    return described
 
 
 def _file(name: str, written: Mapping[str, Written]) -> dict[str, Any]:

@@ -302,28 +302,14 @@ def _stage(called: str, values: Any) -> Stage:
     return of_plain(called, Stage, values)
 
 
-@dataclass(frozen=True)
-class Quota:
-    """Quota of a stage in one band."""
-
-    band: str
-    available: int  # number of the band's samples
-    asked: int  # number that the stage asks for
-    taken: int  # number that it gets; no sample is in a stage twice, so asked - taken are missing
-
-    @property
-    def shortfall(self) -> int:
-        """Return the number of missing samples; other bands do not stand in for them."""
-        return self.asked - self.taken
-
-
 @dataclass(frozen=True, eq=False)
 class StageSet:
     """Samples of one stage."""
 
     stage: Stage
     rows: NDArray[np.int64]  # rows of its samples in the statistics, in order
-    quotas: tuple[Quota, ...]  # quotas by band
+    # By band its samples that are available, asked for, taken, and missing: other bands do not stand in for these.
+    quotas: tuple[dict[str, Any], ...]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -389,16 +375,15 @@ def _stage_set(stats: SampleStats, stage: Stage, members: dict[str, NDArray[np.i
             f"stage {stage.name!r} has no samples (in its bands: {counts}); widen the bands, leave an empty one out of "
             "the stage, or give the stage a size"
         )
-    quotas = tuple(
-        Quota(name, there, wanted, min(there, wanted))
-        for name, there, wanted in zip(stage.bands, available, asked, strict=True)
-    )
-    rows = []
-    for quota in quotas:
+    quotas, rows = list[dict[str, Any]](), []
+    for name, there, wanted in zip(stage.bands, available, asked, strict=True):
+        taken = min(there, wanted)
+        shortfall = wanted - taken
+        quotas.append({"band": name, "available": there, "asked": wanted, "taken": taken, "shortfall": shortfall})
         # A purpose of its own for each draw: those of one seed must not repeat one another.
-        names, purpose = stats.sample_id[members[quota.band]], f"stage {stage.name}, band {quota.band}"
-        rows.append(members[quota.band][draw(names, quota.taken, seed=seed, purpose=purpose)])
-    return StageSet(stage, np.sort(np.concatenate(rows)), quotas)
+        ids, purpose = stats.sample_id[members[name]], f"stage {stage.name}, band {name}"
+        rows.append(members[name][draw(ids, taken, seed=seed, purpose=purpose)])
+    return StageSet(stage, np.sort(np.concatenate(rows)), tuple(quotas))
 
 
 def _asked(stage: Stage, available: list[int]) -> list[int]:

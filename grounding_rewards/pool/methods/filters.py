@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -187,7 +187,7 @@ def _product(one: Floats, other: Floats) -> Floats:
     return np.where(lost, np.copysign(np.nextafter(0.0, 1.0), product), product)
 
 
-def among(names: NDArray[np.object_], some: Sequence[str]) -> NDArray[np.bool_]:
+def among(names: NDArray[np.object_], some: Iterable[Any]) -> NDArray[np.bool_]:
     """Mark the names that are among some, (m,)."""
     wanted = frozenset(some)
     return np.fromiter((name in wanted for name in names.tolist()), dtype=np.bool_, count=len(names))

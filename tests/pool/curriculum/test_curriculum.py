@@ -109,19 +109,19 @@ def test_quotas_are_largest_remainders() -> None:
     stats = of_rates(*[(10, 10)] * 100, *[(7, 10)] * 50, *[(4, 10)] * 10)
     stage = Stage("mix", ("easy", "medium", "hard"), (100, 50, 10), size=20)
     (found,) = stage_sets(stats, plan(stage), seed=7).sets
-    assert [quota.taken for quota in found.quotas] == [13, 6, 1]
+    assert [quota["taken"] for quota in found.quotas] == [13, 6, 1]
     assert np.bincount(assign(stats, plan())[found.rows]).tolist() == [13, 6, 1]
     (unsized,) = stage_sets(stats, plan(Stage("mix", ("easy", "hard"), (0.7, 0.1))), seed=7).sets
-    assert [(quota.asked, quota.taken) for quota in unsized.quotas] == [(70, 70), (10, 10)]
+    assert [(quota["asked"], quota["taken"]) for quota in unsized.quotas] == [(70, 70), (10, 10)]
     (by_count,) = stage_sets(stats, plan(Stage("mix", ("easy", "medium", "hard"), size=16)), seed=7).sets
-    assert [quota.taken for quota in by_count.quotas] == [10, 5, 1]
+    assert [quota["taken"] for quota in by_count.quotas] == [10, 5, 1]
 
 
 def test_no_sample_is_taken_twice_and_the_shortfall_is_reported() -> None:
     stats = of_rates(*[(10, 10)] * 9, *[(4, 10)] * 2, (2, 10))
     found = stage_sets(stats, plan(Stage("mix", ("easy", "hard"), (1, 1), size=10)))
     (mix,) = found.sets
-    assert [(quota.asked, quota.taken, quota.shortfall) for quota in mix.quotas] == [(5, 5, 0), (5, 2, 3)]
+    assert [(quota["asked"], quota["taken"], quota["shortfall"]) for quota in mix.quotas] == [(5, 5, 0), (5, 2, 3)]
     assert len(set(mix.rows.tolist())) == len(mix) == 7
     assert found.outside.tolist() == [11]
     assert found.counts == {"easy": 9, "medium": 0, "hard": 2, "between": 1, "unmeasured": 0}
@@ -157,11 +157,11 @@ def test_quotas_are_met_within_one_and_the_order_of_rows_changes_nothing(pool: A
     stats, curriculum = pool
     (stage,) = curriculum.stages
     (found,) = stage_sets(stats, curriculum, seed).sets
-    assert sum(quota.asked for quota in found.quotas) == stage.size
+    assert sum(quota["asked"] for quota in found.quotas) == stage.size
     for quota, share in zip(found.quotas, stage.shares, strict=True):
-        assert abs(quota.asked - stage.size * share / sum(stage.shares)) < 1
-        assert quota.taken == min(quota.asked, quota.available)
-    assert len(set(found.rows.tolist())) == len(found) == sum(quota.taken for quota in found.quotas)
+        assert abs(quota["asked"] - stage.size * share / sum(stage.shares)) < 1
+        assert quota["taken"] == min(quota["asked"], quota["available"])
+    assert len(set(found.rows.tolist())) == len(found) == sum(quota["taken"] for quota in found.quotas)
     order = list(range(len(stats)))
     shuffled.shuffle(order)
     again = stage_sets(stats.taken(order), curriculum, seed).sets[0]
