@@ -44,11 +44,13 @@ def test_links_lead_somewhere() -> None:
         assert not heading or heading in {title.lower().replace(" ", "-").replace(",", "") for title in titles}, link
 
 
-def test_every_launch_file_is_named() -> None:
+def test_every_launch_is_named() -> None:
     folder = PAGE.parents[1] / "examples" / "launch"
-    there = {path.name for path in folder.iterdir() if path.is_file()}
+    there = {path.name for path in folder.iterdir() if path.name != "__pycache__"}
     further = (PAGE.parents[1] / "docs" / "trainers.md").read_text("utf-8")
-    assert there == set(re.findall(r"examples/launch/([\w.]+)\)", TEXT + further))
+    named = re.findall(r"\]\(\.\./examples/launch/([\w./]+)\)", TEXT + further)
+    assert there == {name.partition("/")[0] for name in named}
+    assert all((folder / name).is_file() for name in named)
 
 
 def test_every_place_that_where_prints_is_named() -> None:

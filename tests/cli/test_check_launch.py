@@ -141,6 +141,9 @@ def test_converted_rows_are_those_that_the_trainer_reads(run: Runner, tmp_path: 
     [
         ("swift", "swift_grpo_qwen2_5_vl.sh", {"recipe": "click", "model": "qwen2_5_vl", "max_pixels": 2097152}, None),
         ("openrlhf", "openrlhf_grpo_qwen3_vl.sh", {"recipe": "gelato", "format_weight": 0.1}, 1024),
+        ("slime", "slime_grpo_qwen3_vl.sh", {"recipe": "gelato", "format_weight": 0.1}, 1024),
+        ("areal", "areal_grpo_qwen3_vl.py", {"recipe": "gelato", "format_weight": 0.1}, None),
+        ("verifiers", "verifiers_gui_clicks/gui_clicks.py", {"recipe": "gelato", "format_weight": 0.1}, None),
     ],
 )
 def test_a_launch_scores_converted_rows(

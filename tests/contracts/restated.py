@@ -15,6 +15,7 @@ REAL = os.environ.get("GROUNDING_REWARDS_REAL", "")  # the package that make mat
 _BASES = {
     "nemo_gym": "nemo_gym.base_resources_server", "openenv": "openenv.core.env_server",
     "skyrl": "skyrl_gym.envs.base_text_env", "swift": "swift.rewards",
+    "verifiers": "verifiers.v1",
 }  # fmt: skip
 
 
@@ -71,3 +72,16 @@ def _openenv() -> dict[str, Any]:
         ),
         "State": pydantic.create_model("State", episode_id=(Any, None), step_count=(int, 0)),
     }
+
+
+def _verifiers() -> dict[str, Any]:
+    pydantic = pytest.importorskip("pydantic")
+    generic = {"__class_getitem__": classmethod(lambda cls, _: cls)}
+    task = {"__init__": lambda self, data, config: vars(self).update(data=data, config=config)}
+    taskset = {"__init__": lambda self, config: setattr(self, "config", config)}
+    return {
+        "Task": type("Task", (), {**generic, **task}), "Taskset": type("Taskset", (), {**generic, **taskset}),
+        "TaskData": pydantic.create_model("TaskData", prompt=(Any, None)), "Trace": object,
+        "TasksetConfig": pydantic.create_model("TasksetConfig", task=(Any, None)),
+        "metric": lambda function: function, "reward": lambda function: function,
+    }  # fmt: skip

@@ -30,6 +30,7 @@ from grounding_rewards_adapters.trl import reward_funcs
 from tests.contracts.restated import REAL, restated
 
 FOLDER = Path(grounding_rewards_adapters.__file__).parent
+LAUNCHES = Path(__file__).parents[2] / "examples" / "launch"
 OPTIONS: dict[str, Any] = {"recipe": "gelato", "format_weight": 0.1, "diagnose": False}
 RECIPE = gr.recipe("gelato", format_weight=0.1, trim=True)
 BOX = {"bbox": [0.1, 0.1, 0.5, 0.5], "id": "a"}
@@ -372,3 +373,38 @@ def test_errors_are_in_the_log_where_openrlhf_passes_over_them(caplog: pytest.Lo
     with pytest.raises(ValueError, match="zip"):
         loaded(FOLDER / "openrlhf.py").reward_func(["(1, 2)"], [], ["{}"])
     assert "OpenRLHF goes on without this reward" in caplog.text
+
+
+def test_the_environment_for_verifiers_shows_images_where_they_belong_and_scores(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    restated(monkeypatch, "verifiers")
+    environment = loaded(LAUNCHES / "verifiers_gui_clicks" / "gui_clicks.py", "gui_clicks")
+    assert environment.__all__ == ["Clicks"]
+    (tmp_path / "a.png").write_bytes(b"PNG")
+    asked = [{"role": "system", "content": "You click."}, {"role": "user", "content": "On <image> close"}]
+    row = {"prompt": asked, "target": json.dumps(BOX), "images": [str(tmp_path / "a.png")]}
+    (tmp_path / "train.jsonl").write_text(json.dumps(row) + "\n")
+    (task,) = environment.Clicks(environment.ClickConfig(file=tmp_path / "train.jsonl")).load()
+    said = [each if isinstance(each, dict) else each.model_dump() for each in task.data.prompt]
+    assert [each["content"] for each in said] == [
+        [{"type": "text", "text": "You click."}],
+        [
+            {"type": "text", "text": "On "},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,UE5H"}},
+            {"type": "text", "text": " close"},
+        ],
+    ]
+    trace = SimpleNamespace(last_reply="(300, 301)<|im_end|>")
+    assert asyncio.run(task.recipe(trace)) == RECIPE.score(["(300, 301)"], [BOX]).total[0]
+    assert asyncio.run(task.parts(trace))["acc"] == 1.0
+
+
+def test_the_launch_of_areal_gives_prompts_as_texts() -> None:
+    launch = loaded(LAUNCHES / "areal_grpo_qwen3_vl.py")
+    tokenizer = SimpleNamespace(apply_chat_template=lambda messages, **given: (messages, given))
+    text, given = launch.asked({"messages": [{"role": "user", "content": "<image>close"}]}, tokenizer)["messages"]
+    assert text == [{"role": "user", "content": "<|vision_start|><|image_pad|><|vision_end|>close"}]
+    assert given == {"add_generation_prompt": True, "tokenize": False}
+    config = pytest.importorskip("omegaconf").OmegaConf.load(LAUNCHES / "areal_grpo_qwen3_vl.yaml")
+    assert (config.actor.reward_norm.group_size, config.sglang.model_path) == (8, "Qwen/Qwen3-VL-8B-Instruct")
