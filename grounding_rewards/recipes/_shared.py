@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from grounding_rewards.parsing.refusal_words import with_refusal_words
 from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.named import build
 from grounding_rewards.plugins.registry import registry
-from grounding_rewards.scoring import Deviation, Example
+from grounding_rewards.scoring import Deviation, Example, Recipe
 
 _EDGES = ("x1", "y1", "x2", "y2")
 
@@ -160,9 +160,28 @@ def click_example(response_space: CoordSpace, space: CoordSpace, dialect: str) -
     )
 
 
-def deviations(why: Mapping[str, str]) -> tuple[Deviation, ...]:
-    """Departures from the published code, from the reason of each by its name."""
-    return tuple(Deviation(*each) for each in why.items())
+def published(
+    *,
+    space: CoordSpace,
+    accepts: Iterable[str],
+    response_space: CoordSpace | None = None,
+    target_space: CoordSpace | None = None,
+    deviations: Mapping[str, str],
+    **more: Any,
+) -> Recipe:
+    """The recipe of a paper's code: in one space where no other is said, and thinking is text like any other.
+
+    ``deviations`` has the reason of each departure from the code by its name.
+    """
+    return Recipe(
+        space=space,
+        accepts=frozenset(accepts),
+        response_space=response_space or space,
+        target_space=target_space or space,
+        thinking="read",
+        deviations=tuple(Deviation(*each) for each in deviations.items()),
+        **more,
+    )
 
 
 BAD_TARGET = {

@@ -28,7 +28,7 @@ from grounding_rewards.parsing.published import (
 )
 from grounding_rewards.parsing.texts import as_texts, contains
 from grounding_rewards.plugins.config import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.rollouts import Predictions, Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.alternatives import Alternatives
@@ -71,19 +71,17 @@ def agentcpm_gui(*, format_weight: Share = 0.0) -> Recipe:
 
     Source: AgentCPM-GUI acbaf50, ``rft/trainer/utils/gui_eval.py``.
     """
-    return Recipe(
+    return published(
         name="agentcpm-gui",
         dialect=AGENTCPM,
         reward=weighted(type=(1.0, SameKeys()), args=(1.0, KeysAndValues()), schema=(format_weight, SchemaKept())),
         success=FullMatch(),
         space=CoordSpace.THOUSANDTHS,
-        response_space=CoordSpace.THOUSANDTHS,
         target_space=CoordSpace.PIXEL,
-        accepts=frozenset({ACTION, BBOX, POINT}),
+        accepts={ACTION, BBOX, POINT},
         source=Source(_PAPER, "AgentCPM-GUI", "acbaf50", ("rft/trainer/utils/gui_eval.py",)),
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(format_weight),
         formula=(
             "total = type + args + format_weight · schema, type = [the target's keys and no others]\n"

@@ -13,7 +13,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format
@@ -51,19 +51,17 @@ def agentfly() -> Recipe:
     Source: AgentFly 1256586, ``rewards/gui_reward.py`` and ``utils/ui_action_parser.py``.
     """
     matched = weighted(kind=(0.5, ByRow(_kind)), argument=(0.5, ByRow(_argument)))
-    return Recipe(
+    return published(
         name="agentfly",
         dialect=_ANSWER,
         reward=weighted(matched=(0.8, matched), format=(0.2, Format())),
         success=steps("matched", matched, edges=[1.0], values=[0.0, 1.0]),
         space=CoordSpace.UNIT,
         response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.UNIT,
-        accepts=frozenset({ACTION, BBOX}),
+        accepts={ACTION, BBOX},
         source=Source("AgentFly", "AgentFly", "1256586", ("rewards/gui_reward.py", "utils/ui_action_parser.py")),
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(
             Exploit("any-click", "a double click, right click or long way around is as good as a click", 1.0,
                     Example(_ANSWERED.format("right_single(start_box='(480,270)')"), _target("click"))),

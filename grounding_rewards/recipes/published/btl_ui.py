@@ -29,7 +29,7 @@ from grounding_rewards.parsing.readers import POINT_KEY, USUAL_NUMBER
 from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import SPACE, Texts, as_texts, compiled, contains, extract, limited
 from grounding_rewards.plugins.config import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.alternatives import Alternatives
@@ -97,20 +97,18 @@ def btl_ui(
     weights = format_weight, blink_weight, link_weight
     link = LinkMatch()
     well_formed = JudgedFormat(is_well_formed, ("<link>", "</link>"), _USUAL)
-    return Recipe(
+    return published(
         name="btl-ui",
         dialect=BTL_UI,
         reward=weighted(format=(weights[0], well_formed), blink=(weights[1], Blink(space)), link=(weights[2], link)),
         success=gate(when=("link", link), then=("own_action", OwnAction())),  # a bare point does for a tap alone
         space=CoordSpace.MODEL_PIXEL,
         response_space=space,
-        target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({BBOX, POINT, "action"}),
+        accepts={BBOX, POINT, "action"},
         source=Source(_PAPER, "BTL-UI", "3ad21ff", ("recipe/btl-ui/reward_fn.py",)),
         answers="first",
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(space, *weights),
         formula=(
             "total = format_weight · format + blink_weight · blink + link_weight · link\n"

@@ -7,7 +7,7 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import BARE_TUPLE_WHOLE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations, numerals
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, numerals, published
 from grounding_rewards.scoring import BBOX, POLYGON, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, InsideDistance
@@ -61,7 +61,7 @@ def _recipe(
     blind = Exploit("blind-format", "any well-formed tuple earns the format weight", weight, miss)
     native = _NATIVE[space]
     distance = InsideDistance(polygon="half_open")  # above 0 for every hit, which is how the source counts success
-    return Recipe(
+    return published(
         name=name,
         dialect=BARE_TUPLE_WHOLE,
         reward=weighted(
@@ -71,12 +71,10 @@ def _recipe(
         success=distance,
         space=space,
         response_space=response_space,
-        target_space=space,
-        accepts=frozenset({BBOX, POLYGON}),
+        accepts={BBOX, POLYGON},
         source=Source(_PAPER, "Gelato", _COMMIT, (f"training_configs/rewards/{file}",)),
-        thinking="read",  # as the source, to which thinking is text like any other
         native=native,
-        deviations=deviations(why),
+        deviations=why,
         exploits=(blind,) if weight else (),
         formula=(
             "total = (1 - format_weight) · distance + format_weight · format\n"

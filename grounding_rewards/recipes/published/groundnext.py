@@ -11,7 +11,7 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.parsing import FIRST_CALL_INTEGERS
 from grounding_rewards.parsing.readers import USUAL_CALL, call_texts, coordinate, first_call
 from grounding_rewards.parsing.texts import compiled
-from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import CornerDistance, Hit, JudgedFormat
@@ -48,20 +48,18 @@ def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_we
     clipped = steps("norm_distance", CornerDistance(), _EDGES, _VALUES)
     well_formed = JudgedFormat(is_well_formed, ("</tool_call>", "]"), low=-1.0)
     flat = Example(_CALL.format([200, 100]), by_edges(100, 100, 300, 110), image_size=(1000, 800))
-    return Recipe(
+    return published(
         name="groundnext",
         dialect=FIRST_CALL_INTEGERS,
         reward=weighted(clipped=(1.0 - format_weight, clipped), format=(format_weight, well_formed)),
         success=Hit(border="strict"),
         space=CoordSpace.PIXEL,
         response_space=as_space(response_space),
-        target_space=CoordSpace.PIXEL,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source(_PAPER, "GroundCUA", "81136d4", ("training/rl/recipe/groundnext/reward_clipped.py",)),
         answers="first",
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(Exploit("long-edge", "the middle of a long edge is no success and scores in full", 1.0, flat),),
         formula=(
             "total = 1, 0.5, 0.1, -0.1, -0.5 or -1, with steps at norm_distance 0.5, 0.1, 0, -0.1, -0.5\n"

@@ -8,7 +8,7 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, Hit
@@ -40,19 +40,17 @@ def gta1(*, format_weight: Share = 0.0) -> Recipe:
     hit = Hit(whole_edges=True)
     tagged = Example("<think>-</think><answer>(900,900)</answer>", _TARGET)
     blind = Exploit("blind-format", "the tags around any integer tuple earn the format weight", format_weight, tagged)
-    return Recipe(
+    return published(
         name="gta1",
         dialect=BARE_TUPLE,
         reward=weighted(hit=(1.0 - format_weight, hit), format=(format_weight, Format(_THINK_ANSWER))),
         success=hit,
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.THOUSANDTHS,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source("GTA1: GUI Test-time Scaling Agent", "GTA1", "81f0c4c", ("src/grpo_grounding.py",)),
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(blind,) if format_weight else (),
         formula="total = (1 - format_weight) · hit + format_weight · format",
         example=Example("(384,162)", _TARGET),

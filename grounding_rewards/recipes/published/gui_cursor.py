@@ -15,7 +15,7 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space, convert
 from grounding_rewards.parsing.readers import TURN, one_line_answer
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, published
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
@@ -87,7 +87,7 @@ def gui_cursor(
     formula = " + ".join(f"{weight} · {name}" for name, (weight, _) in parts.items())
     if method == "trajectory":
         formula += "\nepisode = 1 + 0.1 · q for a stop in the box, else by the distance and by the way there"
-    return Recipe(
+    return published(
         name="gui-cursor",
         dialect=_MOVES,
         reward=weighted(**parts),
@@ -95,12 +95,11 @@ def gui_cursor(
         space=CoordSpace.MODEL_PIXEL,
         response_space=space,
         target_space=CoordSpace.UNIT,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source("GUI-Cursor", "GUI-Cursor-Moving", "9966e57", ("cursor/rl/reward_funcs.py",)),
         answers="last",
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(
             Exploit("stop-at-once", "a stop at once is right where the target covers the image's centre",
                     1.09, _example("STOP")),

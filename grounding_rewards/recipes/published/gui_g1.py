@@ -5,7 +5,7 @@ from __future__ import annotations
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import LITERAL_BOX
-from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import BoxSize, Hit, Overlap
@@ -35,20 +35,17 @@ def gui_g1(*, iou_weight: Length = 0.25, box_weight: Length = 0.125) -> Recipe:
     Source: GUI-G1 e581fe9, ``open_r1/grpo_rec.py``.
     """
     hit = Hit()
-    return Recipe(
+    return published(
         name="gui-g1",
         dialect=LITERAL_BOX,
         reward=weighted(hit=(1.0, hit), iou=(iou_weight, Overlap(pixel_convention=True)), box=(box_weight, BoxSize())),
         success=hit,
         space=CoordSpace.PIXEL,
-        response_space=CoordSpace.PIXEL,
-        target_space=CoordSpace.PIXEL,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source(_PAPER, "GUI-G1", "e581fe9", ("open_r1/grpo_rec.py",)),
         answers="first",
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(iou_weight, box_weight),
         formula=(
             "total = hit + iou_weight · iou + box_weight · box, hit by the centre of the box\n"

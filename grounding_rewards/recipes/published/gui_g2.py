@@ -9,7 +9,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import BOX_LIST
 from grounding_rewards.parsing.readers import TURN
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, deviations, numerals
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, numerals, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, GaussianCoverage, GaussianPoint, Hit
@@ -42,20 +42,17 @@ def gui_g2(*, alpha: float = 0.5, format_weight: Length = 1.0) -> Recipe:
     Source: GUI-G2 5c5c365, ``src/gui_g2/src/open_r1/gaussian_grpo.py``.
     """
     point, coverage = (kind(alpha=alpha, digits=_DIGITS) for kind in (GaussianPoint, GaussianCoverage))
-    return Recipe(
+    return published(
         name="gui-g2",
         dialect=BOX_LIST,
         reward=weighted(point=(1.0, point), coverage=(1.0, coverage), format=(format_weight, Format(_WHOLE_BOX))),
         success=Hit(),
         space=CoordSpace.PIXEL,
-        response_space=CoordSpace.PIXEL,
-        target_space=CoordSpace.PIXEL,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source(_PAPER, "GUI-G2", "5c5c365", ("src/gui_g2/src/open_r1/gaussian_grpo.py",)),
         answers="first",
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(format_weight),
         formula=(
             "total = point + coverage + format_weight · format\n"

@@ -17,7 +17,7 @@ from grounding_rewards.errors import MISSING
 from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, contains, number, tag_span
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.recipes.published._solutions import clicks_with_places, thinks_then_answers
 from grounding_rewards.recipes.published.gui_r1 import InPlace, texts_agree
 from grounding_rewards.rollouts import Rollouts
@@ -66,7 +66,7 @@ def gui_libra(*, version: Model = "qwen2_5_vl", format_weight: Share = 0.1) -> R
     thousandths = version == "qwen3_vl"
     tag, file = ("thinking", "r1gui_qwen3vl.py") if thousandths else ("think", "r1gui.py")
     formed = product(well_formed=JudgedFormat(_WellFormed(tag), ("<answer>", "</answer>")), thinks=_Thinks(tag))
-    return Recipe(
+    return published(
         name="gui-libra",
         dialect=_ANSWER,
         reward=weighted(matched=(1.0 - format_weight, _MATCHED), format=(format_weight, formed)),
@@ -74,11 +74,10 @@ def gui_libra(*, version: Model = "qwen2_5_vl", format_weight: Share = 0.1) -> R
         space=CoordSpace.UNIT,
         response_space=CoordSpace.THOUSANDTHS if thousandths else CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.THOUSANDTHS,
-        accepts=frozenset({ACTION, BBOX, POINT}),
+        accepts={ACTION, BBOX, POINT},
         source=Source("GUI-Libra", "GUI-Libra", "14566cf", (f"EasyR1/examples/reward_function/{file}",)),
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(tag, format_weight),
         action_names=("write", "longpress", "openapp", "navigateback", "navigatehome", "terminate"),
         formula=(

@@ -19,7 +19,7 @@ from grounding_rewards.parsing import GUI_R1
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.published import GUI_R1_CLOSE, GUI_R1_OPEN, PLAIN_TEXT, WHOLE, usual_answer
 from grounding_rewards.parsing.texts import SPACE, compiled, tag_span
-from grounding_rewards.recipes._shared import deviations
+from grounding_rewards.recipes._shared import published
 from grounding_rewards.recipes.published._solutions import CLICK, clicks_with_places
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
@@ -76,19 +76,16 @@ def gui_r1(*, format_weight: Share = 0.2) -> Recipe:
     Source: GUI-R1 d43eea2, ``verl/utils/reward_score/r1gui.py``.
     """
     form = JudgedFormat(is_well_formed, _SIGNS, _USUAL)
-    return Recipe(
+    return published(
         name="gui-r1",
         dialect=GUI_R1,
         reward=weighted(matched=(1.0 - format_weight, _MATCHED), format=(format_weight, form)),
         success=_MATCHED,
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({ACTION, BBOX, POINT}),
+        accepts={ACTION, BBOX, POINT},
         source=Source(_PAPER, "GUI-R1", "d43eea2", ("verl/utils/reward_score/r1gui.py",)),
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(format_weight),
         action_names=("close", "close/delete", "no action"),
         formula=(

@@ -16,8 +16,14 @@ from grounding_rewards.groups.consensus import SIZE, consensus_scores
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import number
 from grounding_rewards.plugins.config import frozen
-from grounding_rewards.recipes import _shared
-from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, shown_with, written
+from grounding_rewards.recipes._shared import (
+    answering_space,
+    click_example,
+    dialect_named,
+    published,
+    shown_with,
+    written,
+)
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Example, Exploit, Recipe, Source
 from grounding_rewards.verifiers import Consensus, InConsensus
@@ -166,20 +172,18 @@ def gui_rcpo_published(*, scale: Literal["pixel", "unit", "thousandths"] = "pixe
     around = tuple([_said(scale, *xy) for xy in ((250, 175), (260, 180), (700, 400))])
     lone = tuple([_said(scale, *xy) for xy in ((300, 300), (600, 600))])
     box = ", ".join([near[1:-1], _said(scale, 300, 200)[1:-1]])
-    return Recipe(
+    return published(
         name="gui-rcpo-published",
         dialect=_THOUSANDTHS if scale == "thousandths" else _NUMBERS,
         reward=weighted(consensus=(1.0, term)),
         success=InConsensus(max(2.0 * expand, 1.0)),
         space=CoordSpace.PIXEL,
         response_space=_SPACES[scale],
-        target_space=CoordSpace.PIXEL,
-        accepts=frozenset(),
+        accepts=(),
         source=Source("GUI-RCPO", "GUI-RCPO", "cd3bd51", ("open_r1/grpo_jsonl.py",)),
         answers="first",
-        thinking="read",
         label_free=True,
-        deviations=_shared.deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(
             Exploit("collapse", "all rollouts that give one and the same box score in full, whatever the screen", 1.0,
                     Example(f"({box})", _SIZED, group=(f"({box})",) * 3)),

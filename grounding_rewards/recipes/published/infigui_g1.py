@@ -5,7 +5,7 @@ from __future__ import annotations
 from grounding_rewards.combine import gate, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST
-from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
@@ -38,20 +38,17 @@ def infigui_g1(*, no_think: bool = False, format_weight: Length = 1.0) -> Recipe
     Source: InfiGUI-G1 22208e4, ``recipe/infigui-g1/reward_fn.py``.
     """
     readable = NotCollinear()
-    return Recipe(
+    return published(
         name="infigui-g1",
         dialect=POINT_LIST if no_think else THOUGHT_POINT_LIST,
         reward=weighted(format=(format_weight, readable), exploration=(1.0, Exploration())),
         success=gate(when=("format", readable), then=("hit", Hit())),
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source(_PAPER, "InfiGUI-G1", "22208e4", ("recipe/infigui-g1/reward_fn.py",)),
         answers="all",
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(format_weight),
         formula=(
             "total = format_weight · format + exploration\n"

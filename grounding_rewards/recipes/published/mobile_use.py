@@ -15,7 +15,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING
 from grounding_rewards.parsing.readers import coordinate, first_call
 from grounding_rewards.parsing.reading import Form
-from grounding_rewards.recipes._shared import deviations
+from grounding_rewards.recipes._shared import published
 from grounding_rewards.recipes.published._solutions import clicks_with_places, thinks_then_answers
 from grounding_rewards.recipes.published.gui_r1 import InPlace, texts_agree
 from grounding_rewards.rollouts import Rollouts
@@ -53,7 +53,7 @@ def mobile_use() -> Recipe:
 
     Source: Lokshaw-Chau/EasyR1 8673872, ``examples/reward_function/gui.py``.
     """
-    return Recipe(
+    return published(
         name="mobile-use",
         dialect=_ANSWER,
         reward=weighted(matched=(1.0, _MATCHED), format=(1.0, _Formed())),
@@ -61,11 +61,10 @@ def mobile_use() -> Recipe:
         space=CoordSpace.UNIT,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({ACTION, BBOX, POINT}),
+        accepts={ACTION, BBOX, POINT},
         source=Source("Lokshaw-Chau/EasyR1", "EasyR1 (fork)", "8673872", ("examples/reward_function/gui.py",)),
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(
             Exploit("any-scroll", "a scroll in any direction, and its place, is right", 1.0,
                     Example(_CALL.format('{"action": "scroll"}'), _target("scroll", "down", "agentnetbench"))),

@@ -7,7 +7,7 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import POINT_PAIR
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, published
 from grounding_rewards.scoring import POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import NearPoint, PointDistance
@@ -28,20 +28,18 @@ def nemo_gym(*, max_dist: Positive = 0.15) -> Recipe:
 
     Source: NeMo Gym 07d6b0d, ``resources_servers/gui_coordinate``.
     """
-    return Recipe(
+    return published(
         name="nemo-gym",
         dialect=POINT_PAIR,
         reward=weighted(nearness=(1.0, PointDistance(max_dist))),
         success=NearPoint(share=max_dist, border="strict"),
         space=CoordSpace.UNIT,
         response_space=CoordSpace.THOUSANDTHS,
-        target_space=CoordSpace.UNIT,
-        accepts=frozenset({POINT}),
+        accepts={POINT},
         source=Source("NeMo Gym", "NeMo Gym", "07d6b0d", ("resources_servers/gui_coordinate",)),
         answers="first",
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(
             Exploit("beside", "the size of the target plays no part: a click beside a small button scores",
                     (1.0 - 0.05 / max_dist) ** 2 if max_dist > 0.05 else 0.0,

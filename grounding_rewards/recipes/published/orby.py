@@ -10,7 +10,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.readers import coordinate, first_call
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import number, tag_span
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import GaussianPoint, Hit, JudgedFormat
@@ -48,20 +48,17 @@ def orby(*, form: Literal["uground", "screenspot", "qwen"] = "qwen", gaussian: b
     said = _CALL if form == "qwen" else _TAGGED
     right, miss = (said.format(*([xy] if form == "qwen" else xy)) for xy in ([200, 150], [0, 0]))
     blind = Exploit("blind-format", "the tags earn their weight", share, Example(miss, _TARGET))
-    return Recipe(
+    return published(
         name="orby",
         dialect=_FORMS[form],
         reward=weighted(format=(share, JudgedFormat(tags, ())), place=(1.0 - share, place)),
         success=hit,
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source("Orby", "orby-ai-engineering/verl", "01ec4be", _FILES),
         answers="first",
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(blind,) if share and not gaussian else (),
         formula="total = 0.2 · format + 0.8 · place\nplace = hit, or exp(-d² / 50), d from the centre in pixels",
         example=Example(right, _TARGET),

@@ -11,7 +11,7 @@ from grounding_rewards.combine import product, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import number, tag_span
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import JudgedFormat
@@ -40,19 +40,16 @@ def orby_action() -> Recipe:
     Source: orby-ai-engineering/verl 01ec4be, ``orby/reward/action_description.py``.
     """
     kind, argument = ByRow(_kind), ByRow(_argument)
-    return Recipe(
+    return published(
         name="orby-action",
         dialect=_ANSWER,
         reward=weighted(format=(0.2, JudgedFormat(_has_both, ())), kind=(0.3, kind), argument=(0.5, argument)),
         success=product(kind=kind, argument=argument),
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({ACTION, BBOX}),
+        accepts={ACTION, BBOX},
         source=Source("Orby", "orby-ai-engineering/verl", "01ec4be", ("orby/reward/action_description.py",)),
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(
             Exploit("any-call", "the place counts whatever the call does", 0.7,
                     Example(_SAID.format("scroll(200, 150)"), _TARGET)),

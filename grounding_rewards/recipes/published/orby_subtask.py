@@ -14,7 +14,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.literal import LiteralError, read_call
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited, tag_span
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.scoring import ACTION, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers.each_row import ByRow, Row
@@ -80,19 +80,16 @@ def orby_subtask(
                           content=(0.2, content))  # fmt: skip
     alike = steps("content", content, edges=[1.0], values=[0.0, 1.0])
     near = steps("place" if metric == "square" else "near", square, edges=[1.0], values=[0.0, 1.0])
-    return Recipe(
+    return published(
         name="orby-subtask",
         dialect=_VERDICT if critic else _ACTION,
         reward=reward,
         success=product(**verdict) if critic else product(kind=kind, within=near, alike=alike),
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({ACTION}),
+        accepts={ACTION},
         source=Source("Orby", "orby-ai-engineering/verl", "01ec4be", _FILES),
-        thinking="read",
         native=_VERDICT_NATIVE if critic else _ACTION_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_CRITIC_EXPLOITS if critic else _EXPLOITS,
         action_names=tuple(_CALLS),
         formula="total = 0.1 · format + 0.2 · kind + 0.5 · place + 0.2 · content\n"

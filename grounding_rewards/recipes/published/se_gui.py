@@ -8,7 +8,7 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import FIRST_CALL
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Hit, JudgedFormat, ScreenDistance
@@ -37,7 +37,7 @@ def se_gui(*, format_weight: Length = 0.5) -> Recipe:
     hit = Hit()
     point = weighted(hit=(1.0, hit), nearness=(1.0, ScreenDistance()))
     well_formed = JudgedFormat(is_well_formed, ("</tool_call>", "]"))
-    return Recipe(
+    return published(
         name="se-gui",
         dialect=FIRST_CALL,
         reward=weighted(point=(1.0, point), format=(format_weight, well_formed)),
@@ -45,7 +45,7 @@ def se_gui(*, format_weight: Length = 0.5) -> Recipe:
         space=CoordSpace.UNIT,  # nearness is measured in shares of the screen
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source(
             "SE-GUI: Enhancing Visual Grounding for GUI Agents via Self-Evolutionary Reinforcement Learning",
             "SE-GUI",
@@ -53,9 +53,8 @@ def se_gui(*, format_weight: Length = 0.5) -> Recipe:
             ("open_r1/vlm_modules/qwen_module.py", "trainer/qwen_grpo_trainer.py"),
         ),
         answers="first",
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(format_weight),
         formula=(
             "total = hit + nearness + format_weight · format\n"

@@ -9,7 +9,7 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import LAST_PLACE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, GaussianPoint, Hit, ScreenDistance
@@ -46,23 +46,21 @@ def tailrl(
     weight = (0.0 if gaussian else 0.5) if format_weight is None else format_weight
     near = GaussianPoint(sigma_scale, least=max(sigma_scale, sigma_min))
     point = near if gaussian else weighted(hit=(1.0, hit), nearness=(1.0, ScreenDistance()))
-    return Recipe(
+    return published(
         name="tailrl",
         dialect=LAST_PLACE,
         reward=weighted(point=(1.0 - weight if gaussian else 1.0, point), format=(weight, Format())),
         success=hit,
         space=CoordSpace.THOUSANDTHS,
         response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.THOUSANDTHS,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source("TailRL", "TailRL", "bd2e73a", tuple([
             f"experiments/gui_grounding/examples/reward_function/{file}.py" for file in ("gui_grounding", "segui_point")
         ])),
         answers="last",
-        thinking="read",
         resizing=Resizing("easyr1+qwen2_5_vl"),
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(gaussian, weight),
         formula=(
             "total = (1 - w) · point + w · format, or point + w · format as in SE-GUI\n"

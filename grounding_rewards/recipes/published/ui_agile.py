@@ -14,7 +14,7 @@ from grounding_rewards.combine import gate, product, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import UI_AGILE
 from grounding_rewards.plugins.config import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, published
 from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTION, THOUGHT, read_solution
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
@@ -88,20 +88,18 @@ def ui_agile(
     elif thinking_length is not None:
         thought = ThinkingLength(thinking_length)
         parts["thinking"] = (length_weight, gate(when=("grounded", placed), then=("thought", thought)))
-    return Recipe(
+    return published(
         name="ui-agile",
         dialect=UI_AGILE,
         reward=weighted(**parts),
         success=DONE,
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.PIXEL,
-        accepts=frozenset({ACTION, BBOX}),
+        accepts={ACTION, BBOX},
         source=Source(_PAPER, "UI-AGILE", "a8f7658", ("train/src/trl_train/src/open_r1/reward.py",)),
         answers="first",
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(shape, format_weight, thinking_length, length_weight),
         formula=(
             "total = action + grounding + format_weight · format + parameter"

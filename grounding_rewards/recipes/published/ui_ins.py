@@ -7,7 +7,7 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import INTEGER_LIST
-from grounding_rewards.recipes._shared import deviations
+from grounding_rewards.recipes._shared import published
 from grounding_rewards.recipes.published.gta1 import SHARED
 from grounding_rewards.recipes.published.gta1 import read_native as read_boxes
 from grounding_rewards.scoring import BBOX, Example, Recipe, Source
@@ -32,19 +32,17 @@ def ui_ins() -> Recipe:
     """
     hit = Hit(whole_edges=True)
     call = '<tool_call>\n{"name": "grounding", "arguments": {"action": "click", "coordinate": [384,162]}}\n</tool_call>'
-    return Recipe(
+    return published(
         name="ui-ins",
         dialect=INTEGER_LIST,
         reward=weighted(hit=(1.0, hit)),
         success=hit,
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.THOUSANDTHS,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source(_PAPER, "UI-Ins", "1953bbc", ("GRPO/grpo_scripts/reward_fn.py",)),
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         formula="total = hit",
         example=Example(f"<think>The blue button.</think>\n{call}", (100, 100, 300, 200, 1.08, 1.92)),
     )

@@ -13,7 +13,7 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.published import UI_R1, UI_R1_BRACED
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, published
 from grounding_rewards.recipes.published._solutions import (
     CLICK,
     SIZES,
@@ -127,20 +127,18 @@ def of_form(name: str, form: Form, format_weight: float) -> Recipe:
     """The recipe of one of the source's files, under a name."""
     thinks, last = form != "nothink", form != "main"
     written = THOUGHT if thinks else _UNTHOUGHT
-    return Recipe(
+    return published(
         name=name,
         dialect=UI_R1_BRACED if last else UI_R1,
         reward=weighted(action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(format_weight, written)),
         success=_COORDINATE,
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.PIXEL,
-        accepts=frozenset({ACTION, BBOX}),
+        accepts={ACTION, BBOX},
         source=Source(_PAPER, "UI-R1", "2fe9bf0", (_FILE.format("" if form == "main" else f"-{form}"),)),
         answers="last" if last else "first",
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(format_weight, thinks),
         formula=(
             "total = action + coord + format_weight · format\n"

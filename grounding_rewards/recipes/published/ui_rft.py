@@ -5,7 +5,7 @@ from __future__ import annotations
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import JSON_POINT
-from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, published
 from grounding_rewards.scoring import BBOX, Example, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Hit
@@ -23,19 +23,16 @@ def ui_rft() -> Recipe:
     Source: UI-RFT d96b005, ``verl/utils/reward_score/ui100.py``.
     """
     hit = Hit()
-    return Recipe(
+    return published(
         name="ui-rft",
         dialect=JSON_POINT,
         reward=weighted(hit=(1.0, hit)),
         success=hit,
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source("UI-RFT", "UI-RFT", "d96b005", ("verl/utils/reward_score/ui100.py",)),
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         formula="total = hit",
         example=Example('```json\n{"point_2d": [200, 150], "label": "save"}\n```', (100, 100, 300, 200)),
     )

@@ -19,7 +19,7 @@ from grounding_rewards.parsing.literal import UNREAD, read_json
 from grounding_rewards.parsing.published import UI_S1
 from grounding_rewards.parsing.texts import SPACE, as_texts, matches, tag_span
 from grounding_rewards.plugins.config import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.recipes.published._solutions import clicks_with_places
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
@@ -80,7 +80,7 @@ def ui_s1(*, format_weight: Share = 0.1, returns: bool = False, gamma: Discount 
     )
     step_return = StepReturn(score, MATCH, gamma)
     total = "format_weight · format + (1 - format_weight) · action"
-    return Recipe(
+    return published(
         name="ui-s1",
         dialect=UI_S1,
         reward=_returned(score, step_return) if returns else score,
@@ -88,7 +88,7 @@ def ui_s1(*, format_weight: Share = 0.1, returns: bool = False, gamma: Discount 
         space=CoordSpace.UNIT,  # the reach around a point is a share of the screen
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
-        accepts=frozenset({ACTION, BBOX, POINT}),
+        accepts={ACTION, BBOX, POINT},
         source=Source(
             "UI-S1: Advancing GUI Automation via Semi-online Reinforcement Learning",
             "MobileAgent",
@@ -96,9 +96,8 @@ def ui_s1(*, format_weight: Share = 0.1, returns: bool = False, gamma: Discount 
             ("UI-S1/verl/utils/reward_score/gui_traj.py", "gui_utils/utils.py"),
         ),
         answers="first",
-        thinking="read",
         native=NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(format_weight, returns),
         formula=(f"total = Σ gamma^k · ({total}), up to a step unmatched" if returns else f"total = {total}")
         + f"\n{_FORMULA}",

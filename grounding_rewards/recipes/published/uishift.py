@@ -13,7 +13,7 @@ from grounding_rewards.errors import MISSING
 from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited, tag_span
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations, numerals
+from grounding_rewards.recipes._shared import BAD_TARGET, numerals, published
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import ActionType, Hit, JudgedFormat, any_of, same_action
@@ -38,19 +38,16 @@ def uishift() -> Recipe:
 
     Source: UIShift d1dc722, ``train/grpo_uishift.py``.
     """
-    return Recipe(
+    return published(
         name="uishift",
         dialect=_ANSWER,
         reward=weighted(action=(1.0, _ACTION), format=(1.0, JudgedFormat(_is_tagged, ("<answer>", "</answer>")))),
         success=_ACTION,
         space=CoordSpace.PIXEL,
-        response_space=CoordSpace.PIXEL,
-        target_space=CoordSpace.PIXEL,
-        accepts=frozenset({ACTION, BBOX, POINT}),
+        accepts={ACTION, BBOX, POINT},
         source=Source("UIShift", "UIShift", "d1dc722", ("train/grpo_uishift.py",)),
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(BAD_TARGET),
+        deviations=BAD_TARGET,
         exploits=(
             Exploit("blind-format", "the tags score, whatever they hold", 1.0, Example("<answer></answer>", _TARGET)),
         ),

@@ -16,7 +16,7 @@ from grounding_rewards.parsing import LITERAL_PAIR
 from grounding_rewards.parsing.literal import LiteralError, read_json, read_literal
 from grounding_rewards.parsing.readers import call_texts, whole_pair
 from grounding_rewards.parsing.texts import tag_span
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.recipes.published._solutions import thinks_then_answers
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
@@ -58,20 +58,17 @@ def vigorl(*, form: Literal["point", "grounded", "multicrop"] = "point") -> Reci
     if form == "grounded":
         formed = product(well_formed=formed, grounded=JudgedFormat(is_grounded, ("<think>",)))
     file = _FILE.format({"point": "", "grounded": "_grounded_thinking", "multicrop": "_multicrop"}[form])
-    return Recipe(
+    return published(
         name="vigorl",
         dialect=LITERAL_PAIR,
         reward=weighted(hit=(0.6, hit), format=(0.4, formed)) if several
         else weighted(hit=(0.5, hit), format=(0.5, formed)),
         success=hit,
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source("ViGoRL", "ViGoRL", "e7970c0", (file,)),
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(several),
         formula=(
             "total = 0.5 · hit + 0.5 · format, or 0.6 · hit + 0.4 · format of several crops\n"

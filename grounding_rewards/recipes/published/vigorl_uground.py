@@ -16,7 +16,7 @@ from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.readers import one_line_answer, whole_pair
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import tag_texts
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.recipes.published.vigorl import is_well_formed
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import POINT, Example, Exploit, Recipe, Source
@@ -57,19 +57,16 @@ def vigorl_uground(*, form: Literal["point", "intermediate"] = "point") -> Recip
     if form == "intermediate":
         formed = JudgedFormat(_goes_by_points, _SIGNS)
         near, hit = product(formed=formed, near=near), product(formed=formed, near=hit)
-    return Recipe(
+    return published(
         name="vigorl-uground",
         dialect=_ANSWER,
         reward=weighted(nearness=(0.5, near), format=(0.5, formed)),
         success=hit,
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({POINT}),
+        accepts={POINT},
         source=Source("ViGoRL", "ViGoRL", "e7970c0", ("examples/reward_function",)),
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(
             Exploit("blind-format", "the form alone earns its weight", 0.5 + 0.5 * float(np.exp(-20.0)),
                     Example(_SAID.format(1400, 1750), _TARGET)),

@@ -11,7 +11,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.readers import one_line_answer
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import tag_span
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.recipes.published._solutions import thinks_then_answers
 from grounding_rewards.scoring import ACTION, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
@@ -47,19 +47,16 @@ def vigorl_web(*, form: Literal["action", "grounded"] = "action") -> Recipe:
     formed: Any = JudgedFormat(_is_formed, ("<think>", "</answer>"))
     if form == "grounded":
         formed = product(well_formed=formed, grounded=JudgedFormat(_is_grounded, ("<think>",)))
-    return Recipe(
+    return published(
         name="vigorl-web",
         dialect=_ANSWER,
         reward=weighted(matched=(0.5, matched), format=(0.5, formed)),
         success=steps("matched", matched, edges=[1.0], values=[0.0, 1.0]),
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({ACTION}),
+        accepts={ACTION},
         source=Source("ViGoRL", "ViGoRL", "e7970c0", ("examples/reward_function",)),
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(
             Exploit("any-stop", "a text that is typed ends the task where it holds stop, whatever the answer", 1.0,
                     Example(_SAID.format("type [stop]"), "stop [42]")),

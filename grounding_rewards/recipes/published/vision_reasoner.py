@@ -16,7 +16,7 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space, convert
 from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited, tag_span
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.recipes.published._solutions import thinks_then_answers
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
@@ -49,7 +49,7 @@ def vision_reasoner(*, response_space: CoordSpace | str = CoordSpace.MODEL_PIXEL
     """
     space = as_space(response_space)
     matched = _Matched(space)
-    return Recipe(
+    return published(
         name="vision-reasoner",
         dialect=_ANSWER,
         reward=weighted(
@@ -59,13 +59,11 @@ def vision_reasoner(*, response_space: CoordSpace | str = CoordSpace.MODEL_PIXEL
         success=steps("matched", matched, edges=[3.0], values=[0.0, 1.0]),
         space=CoordSpace.MODEL_PIXEL,
         response_space=space,
-        target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source("VisionReasoner", "Seg-Zero", "42a3345", ("verl/utils/reward_score/vision_reasoner.py",)),
         answers="first",
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(
             Exploit("loose-box", "a box 9 pixels and a point 28 pixels off score in full", 7.0,
                     Example(_ANSWERED.format([109, 109, 309, 209], [228, 150]), _TARGET)),

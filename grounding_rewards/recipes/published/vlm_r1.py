@@ -10,7 +10,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import number, tag_span, tag_texts
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, deviations
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import JudgedFormat, Overlap
@@ -36,20 +36,18 @@ def vlm_r1() -> Recipe:
     """
     iou = Overlap(pixel_convention=True)
     blind = Example('<think>-</think><answer>{"bbox_2d": [0, 0, 9, 9]}</answer>', _TARGET, *_SIZES)
-    return Recipe(
+    return published(
         name="vlm-r1",
         dialect=_ANSWER,
         reward=weighted(iou=(1.0, iou), format=(1.0, JudgedFormat(_is_well_formed, ("<think>", "</answer>")))),
         success=steps("iou", iou, edges=[0.5], values=[0.0, 1.0]),
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.PIXEL,
-        accepts=frozenset({BBOX}),
+        accepts={BBOX},
         source=Source("VLM-R1", "VLM-R1", "90052f4", (_FILE,)),
         answers="first",
-        thinking="read",
         native=_NATIVE,
-        deviations=deviations(_DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=(Exploit("blind-format", "any box in a brace scores, wherever it is", 1.0, blind),),
         formula="total = iou + format\niou = |P ∩ B| / |P ∪ B|, a common area up to 1 pixel wide or high left out",
         example=Example('<think>-</think><answer>{"bbox_2d": [100, 75, 200, 175]}</answer>', _TARGET, *_SIZES),
