@@ -244,6 +244,12 @@ def tag_span(text: str, name: str, start: int = 0) -> tuple[int, int] | None:
     return None if closed < 0 else (inside, closed)
 
 
+def tag_text(text: str, name: str) -> str | None:
+    """Return what the first pair of tags of a name holds; None without a pair."""
+    span = tag_span(text, name)
+    return None if span is None else text[slice(*span)]
+
+
 def tag_texts(text: str, name: str) -> list[str]:
     """Return what each pair of tags of a name holds, in order; of tags opened twice, what stands behind the second."""
     opened, close = text.split(f"<{name}>")[1:], f"</{name}>"

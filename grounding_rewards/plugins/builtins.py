@@ -18,8 +18,8 @@ _METHODS = """
 _PUBLISHED = """
     agentcpm-gui btl-ui gelato,gelato-pixel groundnext gta1 gui-g1 gui-g2 gui-r1 gui-rcpo,gui-rcpo-published infigui-g1
     se-gui ui-agile ui-ins ui-r1,ui-r1-dast,ui-r1-e ui-rft ui-s1 ui-venus,ui-venus-navigation
-    agentfly gui-cursor gui-libra mobile-use nemo-gym orby orby-action orby-subtask tailrl uishift vigorl vigorl-uground
-    vigorl-web vision-reasoner vlm-r1
+    agentfly gui-cursor gui-libra mobile-use nemo-gym orby,orby-action orby-subtask tailrl uishift
+    vigorl,vigorl-uground,vigorl-web vision-reasoner vlm-r1
 """
 
 

@@ -16,7 +16,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING
 from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.reading import Form
-from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, contains, number, tag_span
+from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, contains, number, tag_span, tag_text
 from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.recipes.published._solutions import clicks_with_places, thinks_then_answers
 from grounding_rewards.recipes.published.gui_r1 import InPlace, texts_agree
@@ -136,8 +136,7 @@ class _WellFormed:
     def __call__(self, text: str) -> bool:
         if not thinks_then_answers(text.removesuffix("\n"), self.tag, "answer", must=False):
             return False
-        span = tag_span(text, "answer")
-        item = read_json(text[slice(*span)]) if span else None
+        item = read_json(tag_text(text, "answer") or "")
         if not isinstance(item, dict) or not all(isinstance(item.get(key), str) for key in _TEXTS):
             return False
         point = item.get("point_2d")

@@ -13,9 +13,10 @@ from grounding_rewards.combine import product, steps, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.literal import LiteralError, read_call
 from grounding_rewards.parsing.reading import Form
-from grounding_rewards.parsing.texts import limited, tag_span
+from grounding_rewards.parsing.texts import limited, tag_text
 from grounding_rewards.recipes._shared import BAD_TARGET, published
-from grounding_rewards.scoring import ACTION, Example, Exploit, Recipe, Source
+from grounding_rewards.recipes.published.orby import ALIKE, held, same_sign, share, source
+from grounding_rewards.scoring import ACTION, Example, Exploit, Recipe
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers.each_row import ByRow, Row
 from grounding_rewards.verifiers.match import similarity
@@ -32,10 +33,10 @@ _CALLS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "complete": ((), {"answer": "", "infeasible_reason": ""}),
 }
 """Calls: the arguments that they must have, and what the others are where they are left out; in order."""
-_ALIKE, _REACH = 0.8, 5.0
+
+_REACH = 5.0
 _EXECUTED = "<thinking>-</thinking>\n<action>{}</action>"
 _JUDGED = "<reasoning>-</reasoning><should_end>{}</should_end><goal_achieved>{}</goal_achieved><answer>{}</answer>"
-_FILES = ("orby/reward/subtask.py",)
 
 
 def orby_subtask(
@@ -87,7 +88,7 @@ def orby_subtask(
         success=product(**verdict) if critic else product(kind=kind, within=near, alike=alike),
         space=CoordSpace.MODEL_PIXEL,
         accepts={ACTION},
-        source=Source("Orby", "orby-ai-engineering/verl", "01ec4be", _FILES),
+        source=source("subtask"),
         native=_VERDICT_NATIVE if critic else _ACTION_NATIVE,
         deviations=_DEVIATIONS,
         exploits=_CRITIC_EXPLOITS if critic else _EXPLOITS,
@@ -142,14 +143,9 @@ def _called(text: str) -> _Call | None:
     return _Call(name, places, tuple(values[each] for each in names if each[0] not in "xy"))
 
 
-def _held(text: str, tag: str) -> str | None:
-    span = tag_span(text, tag)
-    return text[slice(*span)].strip() if span else None
-
-
 def _read_action(text: str) -> list[Act] | None:
     """Return the call in the first action tags, its first place, the other end of a drag, and itself as its text."""
-    written = _held(text, "action") or ""
+    written = held(text, "action")
     call = _called(written)
     if call is None:
         return None
@@ -161,31 +157,27 @@ def _read_action(text: str) -> list[Act] | None:
 
 def _read_verdict(text: str) -> list[Act] | None:
     """Return the text in the first answer tags as an answer."""
-    answer = _held(text, "answer")
-    return None if answer is None else [Act("answer", (), {"text": answer})]
+    answer = tag_text(text, "answer")
+    return None if answer is None else [Act("answer", (), {"text": answer.strip()})]
 
 
 _ACTION = Form("orby_subtask", read=_read_action, signs=("<action>",))
 _VERDICT = Form("orby_verdict", read=_read_verdict, signs=("<answer>",))
 
 
-def _share(text: str, *tags: str) -> float:
-    return sum(tag_span(text, tag) is not None for tag in tags) / len(tags)
-
-
 def _call_tags(row: Row) -> float:
     """The share of the tags of thinking and of an action that are there."""
-    return _share(row.text, "thinking", "action")
+    return share(row.text, "thinking", "action")
 
 
 def _verdict_tags(row: Row) -> float:
     """The share of the four tags of a verdict that are there."""
-    return _share(row.text, "reasoning", "should_end", "goal_achieved", "answer")
+    return share(row.text, "reasoning", "should_end", "goal_achieved", "answer")
 
 
 def _both(row: Row) -> tuple[_Call, _Call] | None:
     """Return the calls of the response and of the target; None where one of them is none."""
-    said, action = _called(_held(row.text, "action") or ""), row.target.action
+    said, action = _called(held(row.text, "action")), row.target.action
     wanted = _called(action.text or f"{action.name}()") if action else None
     return (said, wanted) if said and wanted else None
 
@@ -224,18 +216,13 @@ def _content(row: Row) -> float:
     both = _both(row)
     if both is None or both[0].name != both[1].name:
         return 0.0
-    same = _same_sign if both[0].name == "scroll" else _is_alike
+    same = same_sign if both[0].name == "scroll" else _is_alike
     found = [same(*pair) for pair in zip(both[0].held, both[1].held, strict=True)]
     return sum(found) / len(found) if found else 1.0
 
 
-def _same_sign(one: Any, other: Any) -> bool:
-    numbers = isinstance(one, int | float) and isinstance(other, int | float)
-    return numbers and (one > 0, one < 0) == (other > 0, other < 0)
-
-
 def _is_alike(one: Any, other: Any) -> bool:
-    return similarity(str(one).lower(), str(other).lower()) >= _ALIKE
+    return similarity(str(one).lower(), str(other).lower()) >= ALIKE
 
 
 def _wanted(row: Row, name: str) -> str:
@@ -245,20 +232,20 @@ def _wanted(row: Row, name: str) -> str:
 
 def _should_end(row: Row) -> float:
     """1.0 where it says as the target does whether the task should end, else 0.0."""
-    return float((_held(row.text, "should_end") or "").lower() == _wanted(row, "should_end"))
+    return float(held(row.text, "should_end").lower() == _wanted(row, "should_end"))
 
 
 def _goal_achieved(row: Row) -> float:
     """1.0 where it says as the target does whether the goal is achieved, else 0.0."""
-    return float((_held(row.text, "goal_achieved") or "").lower() == _wanted(row, "goal_achieved"))
+    return float(held(row.text, "goal_achieved").lower() == _wanted(row, "goal_achieved"))
 
 
 def _answer(row: Row) -> float:
     """1.0 where the answer is alike, or any where the target's goal is not achieved; else 0.0."""
-    said, action = _held(row.text, "answer"), row.target.action
+    said, action = tag_text(row.text, "answer"), row.target.action
     if said is None or action is None:
         return 0.0
-    return float(_wanted(row, "goal_achieved") != "true" or _is_alike(said, action.text or ""))
+    return float(_wanted(row, "goal_achieved") != "true" or _is_alike(said.strip(), action.text or ""))
 
 
 def _action_native(value: Any) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from grounding_rewards.errors import MISSING
 from grounding_rewards.groups.returns import GAMMA
 from grounding_rewards.parsing.literal import UNREAD, read_json
 from grounding_rewards.parsing.published import UI_S1
-from grounding_rewards.parsing.texts import SPACE, as_texts, matches, tag_span
+from grounding_rewards.parsing.texts import SPACE, as_texts, matches, tag_text
 from grounding_rewards.plugins.config import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.recipes.published._solutions import clicks_with_places
@@ -459,11 +459,10 @@ class ThoughtAndAction(Term):
 
 def has_thought(text: str) -> bool:
     """Return whether the first pair of think tags holds more than white space."""
-    span = tag_span(text, "think")
-    return span is not None and bool(text[slice(*span)].strip())
+    return bool((tag_text(text, "think") or "").strip())
 
 
 def action_of(text: str) -> Any:
     """Return the JSON value in the first pair of action tags, of any kind; ``UNREAD`` where there is none."""
-    span = tag_span(text, "action")
-    return read_json(text[slice(*span)].strip(), UNREAD) if span else UNREAD
+    held = tag_text(text, "action")
+    return UNREAD if held is None else read_json(held.strip(), UNREAD)

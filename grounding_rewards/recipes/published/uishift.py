@@ -12,7 +12,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING
 from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.reading import Form
-from grounding_rewards.parsing.texts import limited, tag_span
+from grounding_rewards.parsing.texts import limited, tag_text
 from grounding_rewards.recipes._shared import BAD_TARGET, numerals, published
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
@@ -59,13 +59,13 @@ def uishift() -> Recipe:
 
 def _is_tagged(text: str) -> bool:
     """A pair of answer tags, whatever it holds."""
-    return tag_span(text, "answer") is not None
+    return tag_text(text, "answer") is not None
 
 
 def _read(text: str) -> list[Act] | None:
     """Return the object in the first answer tags, or of a text without them, in a fence or not."""
-    span = tag_span(text, "answer")
-    body = text[slice(*span)] if span else text
+    held = tag_text(text, "answer")
+    body = text if held is None else held
     fenced = _FENCE.search(body)
     item = read_json((fenced[1] if fenced else body).replace("\\n", ""))
     name = item.get("action_type") if isinstance(item, dict) else None

@@ -15,7 +15,7 @@ from grounding_rewards.combine import steps, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space, convert
 from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.reading import Form
-from grounding_rewards.parsing.texts import limited, tag_span
+from grounding_rewards.parsing.texts import limited, tag_text
 from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.recipes.published._solutions import thinks_then_answers
 from grounding_rewards.rollouts import Rollouts
@@ -76,8 +76,7 @@ def vision_reasoner(*, response_space: CoordSpace | str = CoordSpace.MODEL_PIXEL
 
 def _items(text: str) -> Any:
     """Return the JSON value in the first answer tags; None without one."""
-    span = tag_span(text, "answer")
-    return read_json(text[slice(*span)]) if span else None
+    return read_json(tag_text(text, "answer") or "")
 
 
 def _numbers(item: Any, key: str, count: int) -> list[float]:
