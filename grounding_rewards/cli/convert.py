@@ -12,6 +12,7 @@ from grounding_rewards.cli import options, terminal
 from grounding_rewards.converting import LAYOUTS, Wording
 from grounding_rewards.converting.filters import Filters, Selection
 from grounding_rewards.converting.run import Converter, NotConvertedError
+from grounding_rewards.converting.samples import Reading
 from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.settings.groups import TrainingColumns
@@ -115,19 +116,17 @@ def convert(
     if source is not None and columns["source"] is not None:
         raise ConvertError("--source and --source-column: give one of the two")
     options.check_recipe(recipe, chosen)
-    space = chosen.get("target_space")
+    space, read = chosen.get("target_space"), options.target_recipe(recipe, **chosen)
     converter = Converter(
-        layout=LAYOUTS[trainer.value], columns=columns, wording=Wording(system, template),
-        recipe=None if recipe is None else options.target_recipe(recipe, **chosen),
-        space=None if space is None else as_space(space), box_format=box_format, source=source, split=split,
-        encoding=encoding, shape=shape, folder=images.root or None, max_image_bytes=images.max_image_bytes,
-        max_image_pixels=images.max_image_pixels, dropped=tuple(drop_column or ()), skip_bad=skip_bad,
+        layout=LAYOUTS[trainer.value], columns=columns,
+        reading=Reading(
+            recipe=read, space=None if space is None else as_space(space), box_format=box_format,
+            wording=Wording(system, template), source=source, split=split,
+        ),
+        encoding=encoding, shape=shape, images=images, dropped=tuple(drop_column or ()), skip_bad=skip_bad,
         selection=Selection(filters), image_check=not no_image_check, all_in_json=as_json, reporting=terminal.REPORTING,
     )  # fmt: skip
-    about = {
-        "file": str(file), "out": str(out), "for": trainer.value,
-        "recipe": None if converter.recipe is None else converter.recipe.to_dict(),
-    }  # fmt: skip
+    about = {"file": str(file), "out": str(out), "for": trainer.value, "recipe": read and read.to_dict()}
     try:
         converted = converter.run(file, out)
     except NotConvertedError as error:

@@ -18,6 +18,7 @@ from grounding_rewards.converting.filters import HARMFUL, Drop, Filters, Selecti
 from grounding_rewards.converting.layouts import UNCHANGED, Layout, plain
 from grounding_rewards.converting.prompts import Wording
 from grounding_rewards.converting.run import Converter
+from grounding_rewards.converting.samples import Reading
 from grounding_rewards.coords.image_header import image_format
 from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TableError, near
@@ -26,7 +27,7 @@ from grounding_rewards.tables.atomic import atomic_file, remove
 from grounding_rewards.tables.columns import NONE
 from grounding_rewards.tables.contents import PARQUET, TEXTS, stem_of, suffix_of
 from grounding_rewards.tables.data_paths import not_there
-from grounding_rewards.tables.image_files import Image
+from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.tables.manifests import fingerprint, manifest_bytes, unfinished
 from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.reporting import SILENT, Reporting
@@ -62,10 +63,13 @@ class Part:
         columns = {"instruction": self.instruction, "source": "", "image-size": ""}  # whose images say it
         columns |= dict.fromkeys(("target", "image", "id", "refusal"))
         return Converter(
-            layout=layout, columns=columns, wording=Wording(None, self.template or template),
-            space=None if self.space is None else as_space(self.space), source=self.name, shape=Shape(self.layout),
-            folder=self.images or str(folder_of(self.path).absolute()), selection=self.selection,
-            prefix=f"{self.name}/", stored=partial(stored, folder=folder),
+            layout=layout, columns=columns, shape=Shape(self.layout), selection=self.selection,
+            reading=Reading(
+                space=None if self.space is None else as_space(self.space), prefix=f"{self.name}/", source=self.name,
+                wording=Wording(None, self.template or template),
+            ),
+            images=ImageFiles(self.images or str(folder_of(self.path).absolute())),
+            stored=partial(stored, folder=folder),
         )  # fmt: skip
 
     def identity(self) -> dict[str, Any]:
@@ -138,7 +142,7 @@ class Mixture:
         columns = {"image": "images", "image-size": "", "refusal": ""}
         columns |= {name: name for name in ("instruction", "target", "id", "source")}
         return Converter(
-            layout=trainer or UNCHANGED, columns=columns, wording=Wording(), shape=Shape(NONE),
+            layout=trainer or UNCHANGED, columns=columns, shape=Shape(NONE),
             selection=Selection(Filters(drop=compared), shares=shares, seed=self.seed), image_check=False,
         )  # fmt: skip
 

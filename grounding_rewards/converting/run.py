@@ -18,16 +18,15 @@ from grounding_rewards.batch import layouts as benchmarks
 from grounding_rewards.batch.columns import OWN, SOME, role
 from grounding_rewards.converting.filters import Selection
 from grounding_rewards.converting.layouts import IMAGES, MESSAGES, Layout, over
-from grounding_rewards.converting.prompts import Wording, further_fields
+from grounding_rewards.converting.prompts import further_fields
 from grounding_rewards.converting.samples import ColumnNames, Reading, Sample, read_rows
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError, near
-from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.arrow_rows import Inferred, holds_bytes, refuse_bytes
 from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.columns import NONE, Survey, columns_read, find_columns, guess_note, place_named
 from grounding_rewards.tables.contents import PARQUET, stem_of
-from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, Image, ImageFiles
+from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.tables.opening import folder_of, open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rows import Batch, Note, Table, value_at
@@ -158,13 +157,12 @@ class NotConvertedError(ConvertError):
 
 def note_input(result: Converted, table: Table) -> None:
     """Note the files that are read, where a directory has several."""
-    skipped = list(getattr(table, "skipped", ()))
     if len(result.files) > 1:
         more = f" and {len(result.files) - 3} more" if len(result.files) > 3 else ""
         result.reporting.note(
             f"reads {len(result.files)} files one after the other: {', '.join(result.files[:3])}{more}"
         )
-    if skipped:
+    if skipped := getattr(table, "skipped", ()):
         result.reporting.note(f"skips files without rows: {', '.join(skipped)}")
 
 
@@ -176,55 +174,44 @@ def note_columns(result: Converted, layout: Layout, reading: Reading, remarks: S
             continue
         space = f", in {result.space}" if each == "target" and result.space else ""
         result.reporting.note(guess_note(each, column, space))
-    for text in remarks:
+    left_out = f"left out, for {layout.name} has columns of these names: {', '.join(result.left_out)}"
+    for text in (*remarks, *([left_out] if result.left_out else [])):
         result.reporting.note(text)
-    if result.left_out:
-        result.reporting.note(f"left out, for {layout.name} has columns of these names: {', '.join(result.left_out)}")
 
 
 def note_samples(result: Converted, layout: Layout, reading: Reading, *, fields: bool, looked_up: str | None) -> None:
     """Note and warn about the rows that were written."""
-    if result.problems:
-        result.reporting.warn(f"{len(result.problems)} of {result.rows} rows cannot be converted, and are left out")
-    for text in described(result.suspects):
-        result.reporting.warn(text)
-    if result.repeated:
-        first, second = result.repeated[0]
-        result.reporting.warn(
-            f"{result.repeats} rows have the id of an earlier one, the first are rows {first} and {second}: they "
-            "count as one sample"
-        )
-    if result.imageless and result.imageless == result.written:
-        result.reporting.warn("no row has an image; name their column by --image-column")
-    if result.within_thousand < _RARE:
-        result.reporting.warn(
-            "no coordinate passes 1000, on larger screens: if these are thousandths, give --target-space thousandths"
-        )
-    if result.without_size and not layout.decoded:
-        result.reporting.note(
-            f"{result.without_size} rows say no image size, which recipes need to convert pixels; name it by "
-            "--image-size-column"
-        )
-    if result.relative:
-        here = f"which were looked up in {looked_up}" if looked_up else "which were not looked up"
-        result.reporting.warn(
-            f"{result.relative} images have relative paths, {here}; {layout.name} looks them up where it is started; "
-            "--image-root makes them whole"
-        )
-    if result.turned:
-        opened = (
-            f"{layout.name} opens them by datasets, which does so, and sizes are those of what it sees"
-            if fields or layout.decoded
-            else f"{layout.name} opens paths as they are stored, and sizes are those"
-        )
-        result.reporting.note(
-            f"{result.turned} images say in their EXIF data that they are to be turned or mirrored; {opened}"
-        )
-    if layout.decoded and not layout.alone and not fields and reading.columns.image:
-        result.reporting.note(
-            f"{IMAGES} holds paths, and {layout.name} wants images, which JSON cannot say: write Parquet, or cast the "
-            "column: cast_column('images', List(Image()))"
-        )
+    first, second = result.repeated[0] if result.repeated else (0, 0)
+    here = f"which were looked up in {looked_up}" if looked_up else "which were not looked up"
+    opened = (
+        f"{layout.name} opens them by datasets, which does so, and sizes are those of what it sees"
+        if fields or layout.decoded
+        else f"{layout.name} opens paths as they are stored, and sizes are those"
+    )
+    wants_images = layout.decoded and not layout.alone and not fields and bool(reading.columns.image)
+    note, warn = result.reporting.note, result.reporting.warn
+    remarks = [
+        (result.problems, warn, f"{len(result.problems)} of {result.rows} rows cannot be converted, and are left out"),
+        *((True, warn, text) for text in described(result.suspects)),
+        (result.repeats, warn, f"{result.repeats} rows have the id of an earlier one, the first are rows {first} and "
+         f"{second}: they count as one sample"),
+        (result.imageless and result.imageless == result.written, warn,
+         "no row has an image; name their column by --image-column"),
+        (result.within_thousand < _RARE, warn,
+         "no coordinate passes 1000, on larger screens: if these are thousandths, give --target-space thousandths"),
+        (result.without_size and not layout.decoded, note,
+         f"{result.without_size} rows say no image size, which recipes need to convert pixels; name it by "
+         "--image-size-column"),
+        (result.relative, warn, f"{result.relative} images have relative paths, {here}; {layout.name} looks them up "
+         "where it is started; --image-root makes them whole"),
+        (result.turned, note,
+         f"{result.turned} images say in their EXIF data that they are to be turned or mirrored; {opened}"),
+        (wants_images, note, f"{IMAGES} holds paths, and {layout.name} wants images, which JSON cannot say: write "
+         "Parquet, or cast the column: cast_column('images', List(Image()))"),
+    ]  # fmt: skip
+    for holds, say, text in remarks:
+        if holds:
+            say(text)
 
 
 @dataclass(frozen=True)
@@ -275,11 +262,6 @@ def arrow_type(kind: Any) -> Any:
     if isinstance(kind, dict):
         return pa.struct({name: arrow_type(each) for name, each in kind.items()})
     return _ARROW[kind]
-
-
-def empty_row(schema: Any) -> dict[str, Any]:
-    """Return a row that has every column of a schema, and every field of its structs, all None."""
-    return {field.name: dict.fromkeys(_fields(field.type)) or None for field in schema}
 
 
 def _inferred(table: Table, name: str, note: Note) -> Inferred:
@@ -342,16 +324,9 @@ class Converter:
     """Settings of one conversion: the options of ``grounding-rewards convert``."""
 
     layout: Layout
-    columns: Mapping[str, str | None]
-    wording: Wording
-    recipe: Recipe | None = None
-    space: CoordSpace | None = None
-    box_format: BoxFormat | None = None
-    source: str | None = None
-    split: str | None = None
-    folder: str | None = None
-    max_image_bytes: int = MAX_IMAGE_BYTES
-    max_image_pixels: int = MAX_IMAGE_PIXELS
+    columns: Mapping[str, str | None]  # those that are named, by role
+    reading: Reading = field(default_factory=Reading)  # as far as options say it, without columns
+    images: ImageFiles = field(default_factory=ImageFiles)
     dropped: tuple[str, ...] = ()
     skip_bad: bool = False
     image_check: bool = True
@@ -359,7 +334,6 @@ class Converter:
     encoding: str | None = None
     shape: Shape = BY_FIELDS
     selection: Selection = field(default_factory=Selection)
-    prefix: str = ""  # what names of samples begin with
     stored: Callable[[Image], Image] | None = None  # writes an image in bytes to a file; None leaves it in its row
     reporting: Reporting = SILENT
 
@@ -368,7 +342,7 @@ class Converter:
     ) -> Converted:
         """Convert a file or a directory into a file, which ``opened`` opens."""
         table = open_rows(
-            file, self.split, tolerant=True, encoding=self.encoding, note=self.reporting.note, shape=self._shape
+            file, self.reading.split, tolerant=True, encoding=self.encoding, note=self.reporting.note, shape=self._shape
         )
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
@@ -389,8 +363,8 @@ class Converter:
     ) -> Converted:  # fmt: skip
         """Write the rows of a table, read as ``reading`` says."""
         fields = self._as_fields(table, reading, out)
-        root = self.folder or str(folder_of(file).absolute())
-        images = ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)
+        root = self.images.root or str(folder_of(file).absolute())
+        images = replace(self.images, root=root, hint=_HINT)
         turning = fields or self.layout.decoded
         reading = replace(reading, look=partial(images.look, turning=turning, files=self.image_check))
         merged = [name for name in self.layout.merged if survey.objects(name) and name not in self.dropped]
@@ -425,7 +399,7 @@ class Converter:
             result.list_problems(all_in_json=self.all_in_json)
             if result.problems and not self.skip_bad:
                 result.written = 0
-                raise NotConvertedError(result.not_written(self.box_format), result)
+                raise NotConvertedError(result.not_written(self.reading.box_format), result)
             result.count_left(reading.source or reading.unnamed, getattr(table, "left", {}))
         looked_up = images.root if self.image_check else None
         note_samples(result, self.layout, reading, fields=fields, looked_up=looked_up)
@@ -450,8 +424,9 @@ class Converter:
         """Survey the columns: by the schema, else by all rows."""
         survey, schema = Survey(), table.schema
         if schema is not None:
-            # The schema has all names, a few rows have the kinds of values.
-            survey.add([empty_row(schema), *next(table.batches(size=_FIRST)).rows])
+            # The schema has all names, also of fields of structs; a few rows have the kinds of values.
+            empty = {each.name: dict.fromkeys(_fields(each.type)) or None for each in schema}
+            survey.add([empty, *next(table.batches(size=_FIRST)).rows])
             return survey
         with self.reporting.progress(f"looking at {file.name}") as advance:
             for batch in table.batches():
@@ -473,20 +448,19 @@ class Converter:
         if not fields:
             return None
         first = next(table.batches(sorted(fields), whole=False, size=SOME))
-        return benchmarks.layout_of(first.rows, survey.names, self.box_format, target)
+        return benchmarks.layout_of(first.rows, survey.names, self.reading.box_format, target)
 
     @property
     def _shape(self) -> Shape:
         """The form of rows, as far as options say; rows whose target has a name are read as they are."""
-        bounds = ImageFiles(self.folder or "", self.max_image_bytes, self.max_image_pixels, _HINT)
         named = NONE if self.columns.get("target") is not None else ""
-        layout = self.shape.layout or named
-        return replace(self.shape, layout=layout, space=self._named_space, images=bounds)
+        layout, images = self.shape.layout or named, replace(self.images, hint=_HINT)
+        return replace(self.shape, layout=layout, space=self._named_space, images=images)
 
     @property
     def _named_space(self) -> CoordSpace | None:
         """The space of targets that an option names."""
-        return self.space or benchmarks.space_named(self.recipe)
+        return self.reading.space or benchmarks.space_named(self.reading.recipe)
 
     def _reading(
         self, survey: Survey, benchmark: benchmarks.Layout | None, file: Path, result: Converted
@@ -496,29 +470,30 @@ class Converter:
             if name not in survey.names:
                 hint = near(name, survey.names) or "."
                 raise ConvertError(f"no column {name!r} (--drop-column){hint} There are: {', '.join(survey.names)}")
-        named = dict(self.columns) if self.source is None else {**self.columns, "source": ""}
+        given = self.reading
+        named = dict(self.columns) if given.source is None else {**self.columns, "source": ""}
         if benchmark is not None:
-            result.reporting.note(benchmark.note(self.box_format, self._named_space))
+            result.reporting.note(benchmark.note(given.box_format, self._named_space))
             for field, name in {**benchmark.columns, "target": benchmark.target}.items():
                 if named.get(role(field)) is None and name in survey.names and getattr(OWN, field) not in survey.names:
                     named[role(field)] = name
-        needed = ("instruction",) if self.recipe is not None and self.recipe.label_free else ("target", "instruction")
+        needed = ("instruction",) if given.label_free else ("target", "instruction")
         dropped = {*self.dropped, *(benchmark.reads if benchmark else ())}
         chosen, guesses, remarks = find_columns(survey.rows(), named, needed=needed, dropped=dropped)
         columns = ColumnNames(**{role.replace("-", "_"): column for role, column in chosen.items()})
         # Options go before a benchmark's layout, and that before a recipe's own form.
-        space, box_format = self._named_space, self.box_format
+        space, box_format = self._named_space, given.box_format
         if benchmark is not None:
             space, box_format = space or benchmark.space, box_format or benchmark.box_format
         else:
             box_format = box_format or place_named(columns.target or "")[1]
         # A file's name need not be UTF-8; a text of a row must be.
         unnamed = stem_of(file).encode("utf-8", "backslashreplace").decode()
-        if SOURCE in self.layout.types and self.source is None and columns.source is None:
+        if SOURCE in self.layout.types and given.source is None and columns.source is None:
             guesses["source"] = unnamed
-        reading = Reading(
-            columns, self.recipe, space, box_format, benchmark, self.wording, folder=self.folder, source=self.source,
-            unnamed=unnamed, split=self.split or "", prefix=self.prefix,
+        reading = replace(
+            given, columns=columns, space=space, box_format=box_format, benchmark=benchmark, unnamed=unnamed,
+            folder=self.images.root or None,
             chosen=frozenset(role for role, name in self.columns.items() if name is not None),
         )  # fmt: skip
         result.guesses = guesses

@@ -63,7 +63,7 @@ _LARGEST_ID = 2**63 - 1
 class ColumnNames:
     """Names of columns; None for an absent one. ``a.b`` is the field b of the column a."""
 
-    instruction: str  # texts or conversations
+    instruction: str = ""  # texts or conversations
     target: str | None = None
     image: str | None = None  # images, or lists of images
     image_size: str | None = None  # width and height in one column, or in two with a comma between them
@@ -87,7 +87,7 @@ class Sample:
     wire: str  # the target as JSON
     messages: tuple[Message, ...]
     images: tuple[Image, ...] = ()  # in the order of their ``<image>`` in the messages
-    split: str = ""
+    split: str | None = None
     turned: int = 0  # number of its images that their EXIF data ask to turn
     own_form: bool = False  # True where its target was in the recipe's own form
 
@@ -101,7 +101,7 @@ class Sample:
 class Reading:
     """Settings for reading rows."""
 
-    columns: ColumnNames
+    columns: ColumnNames = ColumnNames()
     recipe: Recipe | None = None  # the recipe that will score the rows, whose own form of targets is tried first
     space: CoordSpace | None = None  # the space of targets that do not name one; None for the recipe's
     box_format: BoxFormat | None = None  # how boxes are written, as in ``Targets.from_list``
@@ -111,7 +111,7 @@ class Reading:
     folder: str | None = None  # the folder of relative image paths; None leaves them as they are
     source: str | None = None  # the data set of all rows; None leaves that to a column
     unnamed: str = "unknown"  # the source of rows without one
-    split: str = ""
+    split: str | None = None
     prefix: str = ""  # what names of samples begin with
     # roles whose columns options name: such an id goes before that of a target, such a size before the image's own
     chosen: frozenset[str] = frozenset()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from traceback import extract_tb
 from typing import Any
@@ -29,12 +30,8 @@ from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.rollout_columns import IMAGE_HASH, arrow
 from grounding_rewards.tables.rows import value_at
 
-_TEXT = 2**31 - 2**20
-"""Bytes of all responses of a shard, which Arrow counts in 32 bits."""
-
-
-_NAMED = 8
-"""Samples of a shard that a remark names."""
+_TEXT = 2**31 - 2**20  # bytes of all responses of a shard, which Arrow counts in 32 bits
+_NAMED = 8  # samples of a shard that a remark names
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Asked:
         return "\n".join(message.text for message in self.messages)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Prepared:
     """Samples of a shard as rows of a rollout table, with their prompts and the responses that each gets."""
 
@@ -61,6 +58,20 @@ class Prepared:
     asked: Sequence[Asked]
     wanted: Sequence[int]
     place: str
+    room: int  # bytes that are left for all responses
+    remarks: dict[str, str] = field(default_factory=dict)  # what looks wrong with what the model saw, by kind
+
+    def of(self, sample: int, column: str) -> Any:
+        """Return what a sample's row says."""
+        return self.samples.column(column)[sample].as_py()
+
+    def held(self, answer: Answer) -> Answer:
+        """Return an answer, in whose place stands a problem where the shard has no room for it."""
+        size = len((answer.text or "").encode("utf-8", "surrogatepass"))
+        if size > self.room:
+            return Answer(None, problem="the responses of the shard have more than 2 GiB")
+        self.room -= size
+        return answer
 
 
 def check_prompts(prepared: Prepared) -> None:
@@ -123,7 +134,7 @@ class ShardMaker:
         images = ModelImages(self.data.files, self.resizing or engines)
         asked = in_threads(lambda row: self._asked(row, images), stretch.batch.rows)
         place = f"{self.data.table.path}, {stretch.batch.place(0)}"
-        return Prepared(self.data.samples(stretch.batch), asked, stretch.wanted, place)
+        return Prepared(self.data.samples(stretch.batch), asked, stretch.wanted, place, _TEXT)
 
     def _asked(self, row: Any, images: ModelImages) -> Asked:
         try:
@@ -144,39 +155,38 @@ class ShardMaker:
     def answered(self, prepared: Prepared, running: Running) -> Made:
         """Ask for the responses, and return the rows with them, scored if a recipe is named."""
         groups = list(self._groups(prepared))
-        remarks, room = self._control_tokens(prepared, running), _TEXT
+        self._check_tokens(prepared, running)
         while pending := [group for group in groups if group.more]:
             requests = [self._request(prepared, group, running) for group in pending]
-            for group, came in zip(pending, self._ask(requests, prepared.place, running), strict=True):
-                reply, room = _within(came, room)
+            for group, reply in zip(pending, self._ask(requests, prepared, running), strict=True):
                 group.answers += reply.answers
                 group.reply, group.more = reply, 0
-                self._check(prepared, group, reply, running, remarks)
-            room = self._zoom(prepared, list(zip(pending, requests, strict=True)), running, room, remarks)
+                self._check(prepared, group, reply, running)
+            if self.recipe is not None and self.settings.zoom:
+                self._zoom(prepared, zip(pending, requests, strict=True), running, self.recipe)
             if self.settings.most is not None:
                 self._go_on(prepared, groups)
         rows = self._rows(prepared, groups)
         if why := self._why_unscored(rows):
-            remarks["scores"] = why
-        return Made(rows, remarks)
+            prepared.remarks["scores"] = why
+        return Made(rows, prepared.remarks)
 
-    def _control_tokens(self, prepared: Prepared, running: Running) -> dict[str, str]:
+    def _check_tokens(self, prepared: Prepared, running: Running) -> None:
         """Remark on samples whose prompts hold what a server may take for the end of a message, or its beginning."""
         if getattr(running, "control_tokens", False):
-            return {}
+            return
         own = {*usual_tokens(f"{self.prompt.template}\n{self.prompt.system}")}
         found = [(row, each) for row, asked in enumerate(prepared.asked) for each in usual_tokens(asked.text)]
         rows = {row: token for row, token in reversed(found) if token not in own}
         if not rows:
-            return {}
-        names = [repr(prepared.samples.column("sample_id")[row].as_py())[:80] for row in sorted(rows)]
+            return
+        names = [repr(prepared.of(row, "sample_id"))[:80] for row in sorted(rows)]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        text = (
+        prepared.remarks[f"control tokens of {prepared.place}"] = (
             f"sample{'s' * (len(names) > 1)} {', '.join(names[:_NAMED])}{more}: the prompt holds control tokens, such "
             f"as {rows[min(rows)]!r:.60}, which the model may take for the end of a message; take them out of the "
             "data, or let them pass by --engine-option control_tokens=true"
         )
-        return {f"control tokens of {prepared.place}": text}
 
     def _groups(self, prepared: Prepared) -> Iterator[_Group]:
         """Yield what is to be answered; a sample without a prompt has its problem for each response."""
@@ -191,7 +201,7 @@ class ShardMaker:
 
     def _seeded(self, prepared: Prepared, group: _Group) -> tuple[int, ...]:
         """Give a group the seeds of the responses that it gets next, and return them."""
-        name, first = prepared.samples.column("sample_id")[group.sample].as_py(), len(group.seeds)
+        name, first = prepared.of(group.sample, "sample_id"), len(group.seeds)
         new = [self.settings.seed_of(name, group.temperature, first + number) for number in range(group.more)]
         group.seeds += new
         return tuple(new)
@@ -207,32 +217,22 @@ class ShardMaker:
         sampling = replace(self.settings.sampling(group.temperature), stop=self.prompt.stop)
         return Request(asked.messages, asked.seen.files, self._seeded(prepared, group), sampling, prefill)
 
-    def _ask(self, requests: Sequence[Request], place: str, running: Running) -> list[Reply]:
+    def _ask(self, requests: Sequence[Request], prepared: Prepared, running: Running) -> list[Reply]:
+        """Return the replies to requests; responses beyond the room of the shard have a problem."""
+        place = prepared.place
         try:
             replies = running(requests)
         except GroundingRewardsError:
             raise
         except Exception as error:  # of a third party's engine, or of what it is built on
             raise EngineError(f"{raised(error)}; {place} and after") from error
-        return checked(replies, [len(request.seeds) for request in requests], place, self.prompt.prefill)
+        whole = checked(replies, [len(request.seeds) for request in requests], place, self.prompt.prefill)
+        return [replace(each, answers=tuple(map(prepared.held, each.answers))) for each in whole]
 
     def _zoom(
-        self, prepared: Prepared, pending: Sequence[tuple[_Group, Request]], running: Running, room: int,
-        remarks: dict[str, str],
-    ) -> int:  # fmt: skip
-        """Ask again on crops about the last answers; return the bytes that are left in the shard."""
-        recipe = self.recipe
-        if recipe is None or not self.settings.zoom:
-            return room
-
-        def ask(requests: Sequence[Request]) -> list[Reply]:
-            nonlocal room
-            replies = list[Reply]()
-            for came in self._ask(requests, prepared.place, running):
-                reply, room = _within(came, room)
-                replies.append(reply)
-            return replies
-
+        self, prepared: Prepared, pending: Iterable[tuple[_Group, Request]], running: Running, recipe: Recipe
+    ) -> None:
+        """Ask again on crops about the last answers."""
         new = list[tuple[_Group, int, Zooming]]()
         for group, request in pending:
             asked, sizes = prepared.asked[group.sample], self._sizes(prepared, group)
@@ -246,28 +246,26 @@ class ShardMaker:
                 group.zoomings[place] = each
                 new.append((group, place, each))
         cropped = ModelImages(self.data.files, self.resizing or running.resizing).cropped
+        ask = partial(self._ask, prepared=prepared, running=running)
         zoom([each for *_, each in new], self.settings.ratios, recipe, cropped, ask, len(prepared.asked))
         for group, place, each in new:
             group.answers[place] = each.answer
             if why := each.why_first(recipe):
-                name = prepared.samples.column("sample_id")[group.sample].as_py()
-                remarks.setdefault("zoom", f"--zoom: sample {name!r:.80} keeps its answer: {why}")
-        return room
+                name = prepared.of(group.sample, "sample_id")
+                prepared.remarks.setdefault("zoom", f"--zoom: sample {name!r:.80} keeps its answer: {why}")
 
-    def _check(
-        self, prepared: Prepared, group: _Group, reply: Reply, running: Running, remarks: dict[str, str]
-    ) -> None:
+    def _check(self, prepared: Prepared, group: _Group, reply: Reply, running: Running) -> None:
         """Compare what a model saw of an image with what it was sent; the first of each kind is kept."""
-        asked = prepared.asked[group.sample]
+        asked, remarks = prepared.asked[group.sample], prepared.remarks
         computed, saw = asked.seen.model_image_size, reply.image_size
-        name = f"sample {prepared.samples.column('sample_id')[group.sample].as_py()!r:.80}"
+        name = f"sample {prepared.of(group.sample, 'sample_id')!r:.80}"
         if computed and saw and tuple(computed) != tuple(saw):
             remarks.setdefault(
                 "size",
                 f"{name}: the image was sent as {computed[0]} x {computed[1]} pixels, and the model saw {saw[0]} x "
                 f"{saw[1]}, which is recorded; --pipeline and its bounds say how the model resizes",
             )
-        stated = prepared.samples.column("image_size")[group.sample].as_py()
+        stated = prepared.of(group.sample, "image_size")
         if stated and asked.seen.image_size and tuple(stated) != tuple(asked.seen.image_size):
             width, height = asked.seen.image_size
             remarks.setdefault(
@@ -324,9 +322,7 @@ class ShardMaker:
 
     def _sizes(self, prepared: Prepared, group: _Group) -> tuple[Any, Any]:
         """Return the sizes of a group's original image, and of the one that the model saw; None where unknown."""
-        stated, recorded = (
-            prepared.samples.column(name)[group.sample].as_py() for name in ("image_size", "model_image_size")
-        )
+        stated, recorded = (prepared.of(group.sample, name) for name in ("image_size", "model_image_size"))
         seen = prepared.asked[group.sample].seen
         size = (group.reply and group.reply.image_size) or seen.model_image_size
         return (
@@ -358,18 +354,6 @@ def _hashed(images: Sequence[Image]) -> str:
     each = [sha256(image.data or (image.path or "").encode("utf-8", "replace")) for image in images]
     whole = each[0] if len(each) == 1 else sha256(b"".join(one.digest() for one in each))
     return f"sha256:{whole.hexdigest()}"
-
-
-def _within(reply: Reply, room: int) -> tuple[Reply, int]:
-    """Return a reply, and the bytes that are left in the shard; responses beyond them have a problem."""
-    answers = list[Answer]()
-    for answer in reply.answers:
-        size = len((answer.text or "").encode("utf-8", "surrogatepass"))
-        if size > room:
-            answer, size = Answer(None, problem="the responses of the shard have more than 2 GiB"), 0
-        answers.append(answer)
-        room -= size
-    return replace(reply, answers=tuple(answers)), room
 
 
 def raised(error: Exception) -> str:
