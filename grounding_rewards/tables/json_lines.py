@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,13 +28,11 @@ class JsonLinesWriter:
         if not self.new:
             self.file.writelines(line + b"\n" for line in lines)
             return
-        keys = (json.dumps(name, ensure_ascii=False).replace("%", "%%") for name in self.new)
-        form = ", ".join(f"{key}: %s" for key in keys) + "}\n"
-        added = zip(*(_texts(new[name]) for name in self.new), strict=True)
-        ends = [(form % each).encode("utf-8", "backslashreplace") for each in added]
-        self.file.writelines(
-            line[:-1] + (b", " if row else b"") + end for line, row, end in zip(lines, rows, ends, strict=True)
-        )
+        first, *others = (_members(name, new[name]) for name in self.new)
+        if not all(rows):  # nothing is before the first key of an object without keys
+            first = [member if row else member.removeprefix(b", ") for row, member in zip(rows, first, strict=True)]
+        pieces = zip([line[:-1] for line in lines], first, *others, repeat(b"}\n", len(rows)), strict=True)
+        self.file.write(b"".join(chain.from_iterable(pieces)))
 
     def close(self) -> None:
         """Nothing is held."""
@@ -53,18 +52,18 @@ class Lines(list[dict[str, Any]]):
         self.texts = texts
 
 
-def _texts(values: Any) -> list[str]:
-    """Return the JSON of each value of a new column: a list, or an array of numbers."""
+def _members(name: str, values: Any) -> list[bytes]:
+    """Return the text that each value of a new column, a list or an array of numbers, adds to its object."""
     if hasattr(values, "tolist"):
         values = values.tolist()
+    begun = b", " + dumps(name) + b": "
     if {*map(type, values)} <= {float, type(None)}:
         # NaN and infinities alone do not leave 0; -0.0, which is one key with 0.0, becomes it
-        known = {each: repr(each + 0.0) if each is not None and each - each == 0 else "null" for each in {*values}}
-    elif {*map(type, values)} <= {str, type(None)}:
-        known = {each: _encoded(each) for each in {*values}}
-    else:
-        return [_encoded(each) for each in values]
-    return [known[each] for each in values]
+        known = {each: f"{each + 0.0!r}" if each is not None and each - each == 0 else "null" for each in {*values}}
+        return list(map({each: begun + text.encode() for each, text in known.items()}.__getitem__, values))
+    if {*map(type, values)} <= {str, type(None)}:
+        return list(map({each: begun + dumps(each) for each in {*values}}.__getitem__, values))
+    return [begun + dumps(each) for each in values]
 
 
 def dumps(value: Any) -> bytes:

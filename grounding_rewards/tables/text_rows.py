@@ -6,14 +6,15 @@ import codecs
 import csv
 import json
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from operator import length_hint
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import msgspec
 
@@ -26,22 +27,24 @@ from grounding_rewards.tables.json_array import ArrayReader
 from grounding_rewards.tables.json_lines import Lines
 from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
 
-Read = tuple[dict[str, Any], int, int | None, str, bytes]
-"""A row as it was read: its columns, its length in the file, the line where it begins, why it cannot be read, its text.
 
-The length is about right; the line, counted from 1, is None where it is not known; the reason is empty, or the row. The
-text is that of a line of JSON that is written as it stands.
-"""
+class Stretch(NamedTuple):
+    """Rows that were read together; one that cannot be read is alone."""
+
+    rows: Sequence[dict[str, Any]]
+    lengths: Sequence[int]  # of each row in the file, about
+    line: int | None = None  # where the first begins, counted from 1, and the others in the next lines; None: not known
+    why: str = ""  # why the row cannot be read
+    texts: Sequence[bytes] = ()  # the lines of JSON, where they are written as they stand
+
 
 _ARRAY = "expected an array of objects, or an object that holds one such array; one object a line is a .jsonl file"
 _KINDS = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
 _RESPONSES = frozenset(GUESSED["response"])
 """Columns where an empty cell of CSV is an empty text. Elsewhere it is null: no size, no id, no verdict."""
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
-_SIGNS = re.compile(rb'(?<!\\)"[ \t]*:')
-"""Ends of keys: quotes that are not escaped, and a colon."""
 _SPACES = b" \t\r\n"
-_DECODER = msgspec.json.Decoder()
+_DECODER, _ENCODER = msgspec.json.Decoder(), msgspec.json.Encoder()
 _STEP = 1 << 20
 _HELD = 1 << 25
 """Bytes of a JSON file that is held in memory; larger arrays are read again for each pass."""
@@ -69,28 +72,32 @@ class JsonLinesTable:
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
         """The rows in order; see ``Table``."""
-        start = 0
-        rows, lines, unread, held = list[dict[str, Any]](), list[int](), dict[int, str](), 0
-        texts = list[bytes]()
-        with self._reading() as (all_rows, done):
-            for row, length, line, why, text in all_rows:
-                if why and not self.tolerant:
-                    place = f"row {start + len(rows)}" if line is None else f"line {line}"
-                    raise TableError(f"{self.path}, {place}: {why}")
-                if why:
-                    unread[len(rows)] = why
-                if line is not None:
-                    lines.append(line)
-                rows.append(row)
-                texts.append(text)
-                held += length
-                if len(rows) == (size or BATCH_ROWS) or (size is None and held >= BATCH_BYTES):
-                    yield self._batch(start, rows, texts, done(), lines, unread)
-                    start += len(rows)
-                    rows, lines, unread, held, texts = [], [], {}, 0, []
+        most, rows_before = size or BATCH_ROWS, 0
+        total, begun = 0, 0  # bytes read, and those before the batch
+        rows, texts, lines, unread = list[dict[str, Any]](), list[bytes](), list[int](), dict[int, str]()
+        with self._reading() as (stretches, done):
+            for read in stretches:
+                if read.why and not self.tolerant:
+                    place = f"row {rows_before + len(rows)}" if read.line is None else f"line {read.line}"
+                    raise TableError(f"{self.path}, {place}: {read.why}")
+                if read.why:
+                    unread[len(rows)] = read.why
+                ends, end = [*accumulate(read.lengths, initial=total)], 0
+                total = ends[-1]
+                while end < len(read.rows):
+                    first = end
+                    full = bisect_left(ends, begun + BATCH_BYTES, first + 1) if size is None else len(ends)
+                    end = min(full, first + most - len(rows), len(read.rows))
+                    rows += read.rows[first:end]
+                    texts += read.texts[first:end] or [b""] * (end - first)
+                    lines += () if read.line is None else range(read.line + first, read.line + end)
+                    if len(rows) == most or end == full:
+                        yield self._batch(rows_before, rows, texts, done(), lines, unread)
+                        rows_before, begun = rows_before + len(rows), ends[end]
+                        rows, texts, lines, unread = [], [], [], {}
         if rows:
-            yield self._batch(start, rows, texts, 1.0, lines, unread)
-        elif not start:
+            yield self._batch(rows_before, rows, texts, 1.0, lines, unread)
+        elif not rows_before:
             raise NoRowsError(f"{self.path}: no rows")
 
     def _batch(
@@ -101,26 +108,31 @@ class JsonLinesTable:
         return Batch(start, rows, whole, done, lines or None, unread=unread, texts=self.texts)
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[Iterator[Read], Callable[[], float]]]:
+    def _reading(self) -> Iterator[tuple[Iterator[Stretch], Callable[[], float]]]:
         """Yield the rows, and a function that returns the share that has been read."""
         with self.source.opened() as (stream, done):
             yield self._rows(stream), done
 
-    def _rows(self, stream: IO[bytes]) -> Iterator[Read]:
+    def _rows(self, stream: IO[bytes]) -> Iterator[Stretch]:
         read = 0
         while lines := stream.readlines(_STEP):  # in bytes only \n ends a line, and one not in UTF-8 spoils no other
             if not read:
                 lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
-            for place, row in enumerate(_objects(b"".join(lines), len(lines)) or map(_object, lines)):
-                raw, number, why = lines[place], read + place + 1, ""
-                if row is not None:
-                    yield row, len(raw), number, why, raw.strip(_SPACES)
-                elif raw and not raw.isspace():
-                    value, _, why = self._value(raw, unique_keys)
-                    if not why and not isinstance(value, dict):
-                        why = f"got {_kind(value)}; expected one JSON object a line"
-                    yield {} if why else value, len(raw), number, why, b""
+            if rows := _objects(text := b"".join(lines), len(lines)):
+                yield Stretch(rows, list(map(len, lines)), read + 1, texts=text.rstrip(_SPACES).split(b"\n"))
+            else:
+                yield from self._with_care(lines, read + 1)
             read += len(lines)
+
+    def _with_care(self, lines: Sequence[bytes], first: int) -> Iterator[Stretch]:
+        for number, raw in enumerate(lines, first):
+            if rows := _objects(text := raw.strip(_SPACES), 1):
+                yield Stretch(rows, [len(raw)], number, texts=[text])
+            elif text:
+                value, _, why = self._value(raw, unique_keys)
+                if not why and not isinstance(value, dict):
+                    why = f"got {_kind(value)}; expected one JSON object a line"
+                yield Stretch([{} if why else value], [len(raw)], number, why)
 
     def _value(
         self, raw: bytes, keyed: Callable[[list[tuple[str, Any]]], Any], *, lines: bool = False
@@ -161,7 +173,7 @@ class JsonArrayTable(JsonLinesTable):
     """A JSON file, which is read once and held in memory, unless it is a large array; its rows are as of JSON lines."""
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[Iterator[Read], Callable[[], float]]]:
+    def _reading(self) -> Iterator[tuple[Iterator[Stretch], Callable[[], float]]]:
         if self._is_large:
             with self.source.opened() as (stream, done):
                 yield self._streamed(ArrayReader(stream).values()), done
@@ -177,7 +189,7 @@ class JsonArrayTable(JsonLinesTable):
             head = stream.read(_HELD + 1)
         return len(head) > _HELD and head.removeprefix(codecs.BOM_UTF8).lstrip(_SPACES).startswith(b"[")
 
-    def _streamed(self, values: Iterator[tuple[Any, str]]) -> Iterator[Read]:
+    def _streamed(self, values: Iterator[tuple[Any, str]]) -> Iterator[Stretch]:
         while True:
             found, line, why = self._tried(lambda: next(values, None), b"", lines=True)
             if why:
@@ -185,20 +197,17 @@ class JsonArrayTable(JsonLinesTable):
             if found is None:
                 return
             row, text = found
-            if (
-                isinstance(row, dict)
-                and text.count(":") != _keys(row)
-                and (row := _object(raw := text.encode())) is None
-            ):
-                row, _, why = self._value(raw, unique_keys)
-            yield ({}, len(text), None, why, b"") if why else _read(row, len(text), {})
+            if isinstance(row, dict):  # in which a key may come twice
+                raw = text.encode()
+                row, why = (rows[0], "") if (rows := _objects(raw, 1)) else self._value(raw, unique_keys)[::2]
+            yield Stretch([{}], [len(text)], None, why) if why else _read(row, len(text), {})
 
     def _unreadable(self, line: int, why: str) -> TableError:
         lines = "; one object a line is a .jsonl file" if "(Extra data " in why else ""
         return TableError(f"{self.path}{f', line {line}' if line else ''}: {why}{lines}")
 
     @cached_property
-    def _held(self) -> list[Read]:
+    def _held(self) -> list[Stretch]:
         with self.source.opened() as (stream, _):
             content = stream.read()
         twice = list[tuple[dict[str, Any], str]]()
@@ -248,7 +257,7 @@ class CsvTable(JsonLinesTable):
 
     texts = True
 
-    def _rows(self, stream: IO[bytes]) -> Iterator[Read]:
+    def _rows(self, stream: IO[bytes]) -> Iterator[Stretch]:
         decoded = (line.decode("utf-8", "surrogateescape") for line in stream)  # one not in UTF-8 spoils no other
         first = next(decoded, "").removeprefix("\ufeff")
         mark = "\t" if ".tsv" in map(str.lower, self.path.suffixes) else ","
@@ -276,7 +285,7 @@ class CsvTable(JsonLinesTable):
                     why = f"got {len(cells)} cells; expected {len(names)}, as in the header; quote a cell with {fix}"
                 pairs = () if why else zip(names, cells, strict=True)
                 row = {name: cell if cell or name in _RESPONSES else None for name, cell in pairs}
-                yield row, sum(map(len, cells)), line, why, b""
+                yield Stretch([row], [sum(map(len, cells))], line, why)
 
     def _names(self, names: list[str], why: str) -> list[str]:
         """Check the names of columns in a header."""
@@ -294,27 +303,13 @@ def _objects(text: bytes, count: int) -> list[dict[str, Any]] | None:
         return None
     try:
         rows = _DECODER.decode_lines(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        quotes = _ENCODER.encode(rows).count(b'"')
+    except (msgspec.DecodeError, OverflowError, UnicodeDecodeError, RecursionError):
         return None
     if len(rows) != count or {*map(type, rows)} != {dict}:
         return None
-    # Of keys that come twice msgspec keeps the last, and then there are fewer of them than signs of keys.
-    if text.count(b":") == sum(map(len, rows)) or (b'\\\\"' not in text and len(_SIGNS.findall(text)) == _keys(rows)):
-        return rows
-    return None
-
-
-def _object(raw: bytes) -> dict[str, Any] | None:
-    """Read one line as ``_objects`` reads several."""
-    rows = _objects(raw.strip(_SPACES), 1)
-    return rows[0] if rows else None
-
-
-def _keys(value: Any) -> int:
-    """Return the number of keys in a value, at any depth."""
-    if type(value) is dict:
-        return len(value) + sum(map(_keys, value.values()))
-    return sum(map(_keys, value)) if type(value) is list else 0
+    # Of keys that come twice msgspec keeps the last, and then the rows have fewer quotes than their text.
+    return rows if text.count(b'"') + text.count(b"\\u0022") == quotes else None
 
 
 def _decodes(raw: bytes, encoding: str) -> bool:
@@ -331,17 +326,17 @@ def _kind(value: Any) -> str:
     return _KINDS.get(type(value), "a number")
 
 
-def _read(row: Any, size: int, reasons: dict[int, str]) -> Read:
+def _read(row: Any, size: int, reasons: dict[int, str]) -> Stretch:
     """Return a row as it was read; ``reasons`` are those of objects that cannot be read, by their identity."""
     if not isinstance(row, dict):
-        return {}, size, None, f"got {_kind(row)}; expected a JSON object", b""
+        return Stretch([{}], [size], None, f"got {_kind(row)}; expected a JSON object")
     left = [row] if reasons else []
     while left:
         each = left.pop()
         if id(each) in reasons:
-            return {}, size, None, reasons[id(each)], b""
+            return Stretch([{}], [size], None, reasons[id(each)])
         left += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
-    return row, size, None, "", b""
+    return Stretch([row], [size])
 
 
 class HeldTable(JsonArrayTable):
@@ -363,9 +358,9 @@ def _listed(rows: Any) -> Iterable[Any]:
     return rows
 
 
-def _in_memory(number: int, row: Any) -> Read:
+def _in_memory(number: int, row: Any) -> Stretch:
     if not isinstance(row, Mapping):
         raise TableError(f"rows, row {number}: got {type(row).__name__} {row!r:.60}; expected a dict")
     # A data frame has NaN where a row has no value.
     nan = {name for name, value in row.items() if isinstance(value, float) and value != value}
-    return {str(name): None if name in nan else value for name, value in row.items()}, 0, None, "", b""
+    return Stretch([{str(name): None if name in nan else value for name, value in row.items()}], [0])

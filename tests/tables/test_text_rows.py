@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from contextlib import suppress
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import json_array, text_rows
 from grounding_rewards.tables.opening import open_table
-from grounding_rewards.tables.rows import Batch, joined
+from grounding_rewards.tables.rows import Batch, NoRowsError, joined
 from grounding_rewards.tables.writing import write_table
 from tests.tables.passing import scored
 
@@ -430,3 +431,57 @@ def test_numbers_that_json_lacks_become_null_also_where_lines_stand(tmp_path):
 def test_two_objects_in_a_line_are_an_error_beside_one_in_two_lines(lines, two):
     with pytest.raises(TableError, match=r"line 1: not JSON \(Extra data"):
         open_table(lines(f'{two}\n{{"a":\n1}}\n'))
+
+
+_KEYS = [
+    '"a"',
+    '"\\u0061"',
+    '"b"',
+    '"\\u0022"',
+    '"\\""',
+    '"\\\\"',
+    '"\\\\u0022"',
+    '":"',
+    '""',
+    '"a" ',
+    '"b"\t',
+    '"b"\r',
+]
+_SCALARS = [
+    *("1", "-0", "-0.0", "1e5", "1e400", "5e-324", "0.1", "01", "NaN", "-Infinity", "true", "null", "nil", ""),
+    *("9007199254740993", "18446744073709551616", "123456789012345678901234567890", "1" * 5000),
+    *('"x"', '"\\u0022:\\""', '"\\\\"', '"\\\\u0022"', '"\\ud800"', '"\\ud83d\\ude00"', '"é"', '"a\tb"', '"\\x"', '"'),
+]
+_values = st.recursive(
+    st.sampled_from(_SCALARS),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda each: f"[{', '.join(each)}]"),
+        st.lists(st.tuples(st.sampled_from(_KEYS), inner), max_size=3).map(
+            lambda pairs: "{" + ", ".join(f"{key}: {value}" for key, value in pairs) + "}"
+        ),
+    ),
+    max_leaves=6,
+)
+_objects = st.lists(st.tuples(st.sampled_from(_KEYS), _values), max_size=4).map(
+    lambda pairs: "{" + ",".join(f"{key}:{value}" for key, value in pairs) + "}"
+)
+_lines = st.one_of(
+    _objects, _values, st.sampled_from(["", "  ", '{"a":', "1}", '\ufeff{"a": 1}', '{"a": 1} {"a": 2}', '{"a": 1}\r'])
+)
+
+
+@given(st.lists(_lines, min_size=1, max_size=6), st.sampled_from([b"\n", b"\r\n"]), st.sampled_from([1, 20, 1 << 20]))
+def test_lines_that_are_read_at_once_are_read_as_with_care(tmp_path_factory, texts, end, step):
+    path = tmp_path_factory.mktemp("lines") / "a.jsonl"
+    path.write_bytes(end.join(text.encode() for text in texts) + end)
+    table = text_rows.JsonLinesTable(path, tolerant=True)
+
+    def read():
+        with suppress(NoRowsError):
+            return [(repr(each.rows), each.lines, each.unread, each.done) for each in table.batches(size=2)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_rows, "_STEP", step)
+        at_once = read()
+        patch.setattr(text_rows, "_objects", lambda text, count: None)
+        assert read() == at_once
