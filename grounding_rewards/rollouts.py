@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import NO_ARGUMENTS, Arguments
-from grounding_rewards.arrays import Floats, read_only
+from grounding_rewards.arrays import Floats, made, read_only
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError, TableError, TargetError, short_repr
 from grounding_rewards.targets.columns import Targets
@@ -82,9 +82,7 @@ class Predictions:
 
     def changed(self, **columns: Any) -> Predictions:
         """Return the same predictions with other columns, as ``dataclasses.replace`` does, at a tenth of the cost."""
-        other = object.__new__(Predictions)
-        vars(other).update(vars(self), **columns)
-        return other
+        return made(Predictions, **{**vars(self), **columns})
 
     def make_read_only(self) -> None:
         """Make the columns read-only."""

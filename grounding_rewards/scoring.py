@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import with_directions
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, made
 from grounding_rewards.combine import Known, evaluate, parts_of
 from grounding_rewards.coords.axes import XY, axes_named
 from grounding_rewards.coords.image_sizes import read_sizes
@@ -314,7 +314,7 @@ class Recipe:
         if responses is None or isinstance(responses, str):
             responses, targets = [responses], targets if isinstance(targets, Targets) else [targets]
         texts = trimmed(read_responses(responses)) if self.trim else read_responses(responses)
-        rows = len(texts)
+        rows = len(texts.values)
         if targets is None and self.label_free:
             targets = [None] * rows
         table = self.read_targets(targets, bad_target=bad_target, warn=False)
@@ -322,10 +322,11 @@ class Recipe:
             raise RecipeError(f"{self.name}: got {rows} responses and {len(table)} targets; expected one for each")
         if groups is None and "groups" in self.needs:
             raise RecipeError(f"{self.name} compares the rollouts of one sample: give groups=, the sample of each row")
-        sized = {
-            name: None if sizes is None else read_sizes(name, sizes, rows)
-            for name, sizes in (("image_sizes", image_sizes), ("model_image_sizes", model_image_sizes))
-        }
+        sized = {}
+        if image_sizes is not None:
+            sized["image_sizes"] = read_sizes("image_sizes", image_sizes, rows)
+        if model_image_sizes is not None:
+            sized["model_image_sizes"] = read_sizes("model_image_sizes", model_image_sizes, rows)
         ready = table.prepare(self.requirements, bad_target=bad_target, **sized)
         try:
             predictions, text = parse_texts(
@@ -335,7 +336,8 @@ class Recipe:
         except DialectError as error:
             add_origin(error)
             raise
-        return Rollouts(
+        return made(
+            Rollouts,
             predictions=in_one_step(into_space(turned(predictions, self.axes), self.space, ready), ready),
             targets=ready,
             text=text,
@@ -366,7 +368,8 @@ class Recipe:
             success = np.where(good, success, 0.0)
             parts = {name: np.where(good, part, 0.0) for name, part in parts.items()}
             reason = np.where(good, reason, np.int8(Reason.BAD_TARGET))
-        return Scores(
+        return made(
+            Scores,
             total=total,
             acc=(success > 0).astype(np.float64),
             valid=valid,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,22 +28,26 @@ COORDINATE_LIMIT = 1e12  # far beyond any screen, and small enough that squares 
 
 
 class CoordSpace(StrEnum):
-    """The four units in which a place on a screen is written."""
+    """The four units in which a place on a screen is written.
 
-    PIXEL = "pixel"
-    MODEL_PIXEL = "model_pixel"
-    UNIT = "unit"
-    THOUSANDTHS = "thousandths"
+    Attributes:
+        extent: length of both sides where the space fixes it (unit 1, thousandths 1000), else None.
+        size_field: the target field that gives the extent, or None where the space fixes it.
+    """
 
-    @property
-    def extent(self) -> float | None:
-        """Length of both sides where the space fixes it (unit 1, thousandths 1000), else None."""
-        return _FIXED.get(self)
+    PIXEL = "pixel", None, "image_size"
+    MODEL_PIXEL = "model_pixel", None, "model_image_size"
+    UNIT = "unit", 1.0, None
+    THOUSANDTHS = "thousandths", 1000.0, None
 
-    @property
-    def size_field(self) -> str | None:
-        """The target field that gives the extent, or None where the space fixes it."""
-        return _SIZE_FIELD.get(self)
+    extent: float | None
+    size_field: str | None
+
+    def __new__(cls, name: str, extent: float | None, size_field: str | None) -> Self:
+        """Make a member whose value is its name."""
+        space = str.__new__(cls, name)
+        space._value_, space.extent, space.size_field = name, extent, size_field
+        return space
 
 
 PIXEL, MODEL_PIXEL, UNIT, THOUSANDTHS = SPACES = tuple(CoordSpace)
@@ -51,8 +55,6 @@ CODES = {space: code for code, space in enumerate(SPACES)}
 UNDECLARED = -1
 """Stands for "no space declared" where spaces are kept as codes, indices into SPACES."""
 
-_FIXED = {CoordSpace.UNIT: 1.0, CoordSpace.THOUSANDTHS: 1000.0}
-_SIZE_FIELD = {CoordSpace.PIXEL: "image_size", CoordSpace.MODEL_PIXEL: "model_image_size"}
 _BY_NAME = {str(space): space for space in CoordSpace}
 
 
@@ -114,8 +116,7 @@ def moves_px(
 
 def _extents(space: CoordSpace, image_sizes: Floats, model_image_sizes: Floats, like: Floats) -> Floats | float:
     """Return the extent that each column of ``like`` runs over."""
-    fixed = space.extent
-    if fixed is not None:
-        return fixed
+    if space.extent is not None:
+        return space.extent
     pairs = image_sizes if space is PIXEL else model_image_sizes
     return pairs if like.shape[-1] == 2 else np.concatenate((pairs, pairs), axis=-1)

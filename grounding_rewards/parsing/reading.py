@@ -19,7 +19,7 @@ from grounding_rewards.actions import Act, normalised
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError
 from grounding_rewards.parsing.patterns import check_texts, groups_of
-from grounding_rewards.parsing.texts import SPACE, Texts, compiled, number, tag_texts
+from grounding_rewards.parsing.texts import SPACE, Texts, compiled, tag_texts
 
 Answers = Literal["only", "first", "last", "all"]
 """Rule for texts with several answers: none of them counts, the first does, the last does, or all do."""
@@ -171,8 +171,8 @@ class Form:
         for match in compiled(self.full_pattern).finditer(text):
             groups = match.groupdict()
             names = ("x", "y") if groups.get("x") and groups.get("y") else ("x1", "y1", "x2", "y2")
-            if groups.get(names[0]):
-                yield Act(groups.get("action") or "", tuple([number(groups[name]) for name in names]))
+            if groups.get(names[0]):  # numbers of all dialects are limited where they become columns
+                yield Act(groups.get("action") or "", tuple([float(groups[name] or "nan") for name in names]))
 
     def steps(self) -> list[Step]:
         """The dialect alone."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from itertools import takewhile
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from grounding_rewards.actions import (
     is_known,
     objects,
 )  # fmt: skip
-from grounding_rewards.arrays import Floats, nowhere
+from grounding_rewards.arrays import Floats, made, nowhere
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.parsing.reading import (
     MAX_ANSWERS,
@@ -42,6 +42,7 @@ from grounding_rewards.parsing.texts import (
     contains,
     extract,
     floats,
+    limited,
     matches,
     occurrences,
     strings,
@@ -58,6 +59,10 @@ FEW = 4 * VECTOR_ROWS
 
 _CLOSE, _OPEN = "</think>", "<think>"
 _NOWHERE = (np.nan, np.nan)
+_NO_DIALECT, _NO_NAME = (
+    np.array([-1], dtype=np.int8),
+    np.array([""], dtype=np.object_),
+)  # repeat is quicker than np.full
 _OK, _EMPTY, _NO_ANSWER, _MALFORMED, _UNFINISHED, _REFUSED, _SEVERAL, _TOO_MANY = map(int, (
     Reason.OK, Reason.EMPTY, Reason.NO_ANSWER, Reason.MALFORMED, Reason.UNFINISHED, Reason.REFUSED,
     Reason.SEVERAL_ANSWERS, Reason.TOO_MANY,
@@ -117,12 +122,11 @@ def parse_texts(
         names = _in_vocabulary(names, reason, action_names)
     usual = table.usual if texts is whole else None  # of an answer alone it says nothing of the thinking
     arguments = Arguments(**table.arguments) if table.arguments else NO_ARGUMENTS
-    made = object.__new__(Predictions)  # a tenth of the time of a frozen dataclass's __init__
-    vars(made).update(
-        xy=xy, box=box, reason=reason, dialect=table.dialect, dialects=dialect.names, space=space, actions=names,
-        points=points, offsets=offsets, usual=usual, arguments=arguments,
+    predictions = made(
+        Predictions, xy=xy, box=box, reason=reason, dialect=table.dialect, dialects=dialect.names, space=space,
+        actions=names, points=points, offsets=offsets, usual=usual, arguments=arguments,
     )  # fmt: skip
-    return made, capped
+    return predictions, capped
 
 
 def in_one_step(predictions: Predictions, targets: Targets) -> Predictions:
@@ -149,8 +153,8 @@ class _Table:
     def __init__(self, dialect: Any, texts: Texts, answers: Answers) -> None:
         rows = len(texts)
         self.of, self.texts, self.answers = dialect, texts, answers
-        self.reason, self.dialect = np.zeros(rows, dtype=np.int8), np.full(rows, -1, dtype=np.int8)
-        self.xy, self.box, self.names = nowhere(rows, 2), nowhere(rows, 4), np.full(rows, "", dtype=np.object_)
+        self.reason, self.dialect = np.zeros(rows, dtype=np.int8), _NO_DIALECT.repeat(rows)
+        self.xy, self.box, self.names = nowhere(rows, 2), nowhere(rows, 4), _NO_NAME.repeat(rows)
         self.arguments: dict[str, NDArray[Any]] = {}
         self.several: dict[int, Floats] = {}
         self.usual: NDArray[np.bool_] | None = None
@@ -339,8 +343,8 @@ def _kept(rows: Any, texts: Texts, kept: NDArray[np.bool_]) -> tuple[Any, Texts]
 
 def _point_and_box(place: Place) -> tuple[tuple[float, float], tuple[float, ...]]:
     """A place's point and box, limited to ±COORDINATE_LIMIT; () where there is no box."""
-    # In this order NaN gives the limit, and whole numbers too large for a float are compared as they are.
-    numbers = [float(max(-COORDINATE_LIMIT, min(COORDINATE_LIMIT, each))) + 0.0 for each in place]  # -0.0 becomes 0.0
+    # -0.0 becomes 0.0
+    numbers = [(each if -COORDINATE_LIMIT <= each <= COORDINATE_LIMIT else limited(each)) + 0.0 for each in place]
     if len(numbers) == 2:
         return (numbers[0], numbers[1]), ()
     x1, y1, x2, y2 = numbers
@@ -384,14 +388,14 @@ def read_responses(responses: Sequence[str | None]) -> Texts:
         return responses
     if isinstance(responses, bytes | bytearray):  # list() would make numbers of it
         raise TypeError(f"responses: got {type(responses).__name__} {responses!r:.60}; expected strings: decode them")
-    responses = list(responses)
-    if set(map(type, responses)) <= {str}:
-        return Texts(cast(list[str], responses))
-    for row, response in enumerate(responses):
+    texts: list[Any] = list(responses)
+    if set(map(type, texts)) <= {str}:
+        return Texts(texts)
+    for row, response in enumerate(texts):
         if response is not None and not isinstance(response, str):
             actual = f"{type(response).__name__} {response!r:.60}"
             raise TypeError(f"response of row {row}: got {actual}; expected a string or None")
-    return Texts([response or "" for response in responses])
+    return Texts([response or "" for response in texts])
 
 
 def answer_texts(texts: Texts, thinking: Thinking) -> tuple[Texts, NDArray[np.bool_] | None]:

@@ -51,10 +51,11 @@ CUT = "\x00"
 class Texts(Sequence[str]):
     """n texts, as a list and, on demand, as one arrow array."""
 
+    _arrow: Any = None
+    _longest: int | None = None
+
     def __init__(self, values: list[str]) -> None:
         self.values = values
-        self._arrow: Any = None
-        self._longest: int | None = None
 
     def __len__(self) -> int:
         return len(self.values)
