@@ -43,7 +43,7 @@ class CoordSpace(StrEnum):
     extent: float | None
     size_field: str | None
 
-    def __new__(cls, name: str, extent: float | None, size_field: str | None) -> Self:
+    def __new__(cls, name: str, extent: float | None = None, size_field: str | None = None) -> Self:
         """Make a member whose value is its name."""
         space = str.__new__(cls, name)
         space._value_, space.extent, space.size_field = name, extent, size_field
