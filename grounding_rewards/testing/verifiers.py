@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
 
@@ -81,7 +81,8 @@ def check_verifier(
     survives_copies(name, verifier)
     for turn, space in enumerate(CoordSpace):
         # A quarter of the groups in each space: all of them in all four would take four times as long.
-        _Check(name, verifier, [row for row in rows if row.group % len(CoordSpace) == turn], columns).space(space)
+        some = tuple(row for row in rows if row.group % len(CoordSpace) == turn)
+        _Check(name, verifier, some, columns).space(space)
     check = _Check(name, verifier, rows, columns)
     check.without_sizes()
     if scale:
@@ -99,7 +100,7 @@ Equal = Callable[[Any, Any], NDArray[np.bool_]]
 class _Check:
     name: str
     verifier: Verifier
-    rows: list[Row]
+    rows: tuple[Row, ...]
     columns: tuple[str, ...]
 
     @property
@@ -139,7 +140,7 @@ class _Check:
 
     def moved(self, how: str, factor: float, shift: tuple[float, float]) -> None:
         """Check moved rollouts. A point moved off the image keeps its reason: its offset from the target counts."""
-        table = self.table([row.moved(factor, shift) for row in self.rows], CoordSpace.PIXEL)
+        table = self.table(_moved_rows(self.rows, factor, shift), CoordSpace.PIXEL)
         reason = self.table(self.rows, CoordSpace.PIXEL).predictions.reason
         table = replace(table, predictions=replace(table.predictions, reason=reason))
         after = self.sound(table, self.rows, how)
@@ -233,12 +234,12 @@ _BARE_REASONS = tuple(reason for reason in Reason if reason not in (Reason.OK, R
 _KINDS = frozenset({BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """One rollout, in pixels of the original image, of which the model sees half; a size of NaN is unknown.
 
-    ``target`` is the wire form, or what cannot be read; ``more`` are the points answered after the first; ``text`` need
-    not fit the prediction.
+    It equals itself alone, so that what was made of it is found again. ``target`` is the wire form, or what cannot be
+    read; ``more`` are the points answered after the first; ``text`` need not fit the prediction.
     """
 
     target: Any
@@ -267,7 +268,13 @@ class Row:
         )
 
 
-def generated_rows(seed: int = 0) -> list[Row]:
+@lru_cache(maxsize=16)
+def _moved_rows(rows: tuple[Row, ...], factor: float, shift: Pair) -> tuple[Row, ...]:
+    return tuple(row.moved(factor, shift) for row in rows)
+
+
+@lru_cache(maxsize=4)
+def generated_rows(seed: int = 0) -> tuple[Row, ...]:
     """Pair every target with every prediction, in an order that the seed decides; groups are of mixed sizes."""
     rng = np.random.default_rng(seed)
     texts = [text or "" for text in short_responses() if len(text or "") < 10_000]
@@ -286,22 +293,24 @@ def generated_rows(seed: int = 0) -> list[Row]:
                 int(rng.integers(1, 2000)),
             )
         )  # fmt: skip
-    return rows
+    return tuple(rows)
 
 
 def with_extras(
-    rows: list[Row], extras: Mapping[str, Sequence[Any]], target_extras: Sequence[Mapping[str, Any]] = ()
-) -> list[Row]:
+    rows: tuple[Row, ...], extras: Mapping[str, Sequence[Any]], target_extras: Sequence[Mapping[str, Any]] = ()
+) -> tuple[Row, ...]:
     """Add further columns to rows, and the field ``extra`` to their targets; both take their values in turn."""
+    if not extras and not target_extras:
+        return rows
     more = [{"extra": extra} for extra in target_extras] or [{}]
-    return [
+    return tuple(
         replace(
             row,
             extras={name: values[place % len(values)] for name, values in extras.items()},
             target={**row.target, **more[place % len(more)]} if isinstance(row.target, Mapping) else row.target,
         )
         for place, row in enumerate(rows)
-    ]
+    )
 
 
 def rollouts(
@@ -311,13 +320,26 @@ def rollouts(
 
     ``bare`` names the required columns (``needs``): the other optional ones are left out.
     """
+    targets, predictions = _as_read(tuple(rows), space, bare is None or "points" in bare)
+    counted = bare is None or "token_lengths" in bare
+    return Rollouts(
+        predictions=predictions,
+        targets=targets,
+        text=[row.text for row in rows],
+        groups=group_codes([row.group for row in rows], len(rows)),  # codes from 0, as recipes hand them over
+        token_lengths=np.array([row.tokens for row in rows], dtype=np.int64) if counted else None,
+        extras={name: [row.extras[name] for row in rows] for name in extras},
+    ).read_only()  # as verifiers see them: writing into an array raises
+
+
+@lru_cache(maxsize=1024)  # the tables of one verifier are those of the next, and take most of the time
+def _as_read(rows: tuple[Row, ...], space: CoordSpace, several: bool) -> tuple[Targets, Predictions]:
+    """Return targets and predictions of rows in a space; with ``several`` all points that a row answers with."""
     sizes = np.array([row.image_size for row in rows], dtype=np.float64).reshape(-1, 2)
     targets = Targets.from_list([row.target for row in rows], space=CoordSpace.PIXEL, bad_target="abstain").prepare(
         Requirements(space, CoordSpace.PIXEL, _KINDS, CoordSpace.PIXEL),
         image_sizes=sizes, model_image_sizes=sizes / 2, bad_target="abstain",
     )  # fmt: skip
-    several = bare is None or "points" in bare
-    counted = bare is None or "token_lengths" in bare
     answered = [([row.point] if row.point else []) + list(row.more) for row in rows]
     predictions = Predictions(
         xy=np.array([row.point or (NAN, NAN) for row in rows], dtype=np.float64).reshape(-1, 2),
@@ -331,14 +353,7 @@ def rollouts(
         offsets=np.cumsum([0, *map(len, answered)], dtype=np.int64) if several else None,
         arguments=Arguments(**columns([row.arguments for row in rows])),
     )
-    return Rollouts(
-        predictions=into_space(predictions, space, targets),
-        targets=targets,
-        text=[row.text for row in rows],
-        groups=group_codes([row.group for row in rows], len(rows)),  # codes from 0, as recipes hand them over
-        token_lengths=np.array([row.tokens for row in rows], dtype=np.int64) if counted else None,
-        extras={name: [row.extras[name] for row in rows] for name in extras},
-    ).read_only()  # as verifiers see them: writing into an array raises
+    return targets, into_space(predictions, space, targets)
 
 
 def _bounds(target: Any) -> Box:

@@ -148,7 +148,7 @@ def _batches(
             cases = _repeated(examples or _cases(thing), rows)
             yield how, len(cases), _scoring(thing, cases, group)
         else:
-            some = with_extras(list(islice(cycle(generated_rows()), rows)), extras, target_extras)
+            some = with_extras(tuple(islice(cycle(generated_rows()), rows)), extras, target_extras)
             yield how, rows, _judging(thing, some, tuple(extras), group)
 
 

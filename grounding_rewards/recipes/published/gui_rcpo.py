@@ -16,14 +16,8 @@ from grounding_rewards.groups.consensus import SIZE, consensus_scores
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import number
 from grounding_rewards.plugins.config import frozen
-from grounding_rewards.recipes._shared import (
-    answering_space,
-    click_example,
-    dialect_named,
-    published,
-    shown_with,
-    written,
-)
+from grounding_rewards.recipes import _shared
+from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, shown_with, written
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Example, Exploit, Recipe, Source
 from grounding_rewards.verifiers import Consensus, InConsensus
@@ -172,7 +166,7 @@ def gui_rcpo_published(*, scale: Literal["pixel", "unit", "thousandths"] = "pixe
     around = tuple([_said(scale, *xy) for xy in ((250, 175), (260, 180), (700, 400))])
     lone = tuple([_said(scale, *xy) for xy in ((300, 300), (600, 600))])
     box = ", ".join([near[1:-1], _said(scale, 300, 200)[1:-1]])
-    return published(
+    return _shared.published(
         name="gui-rcpo-published",
         dialect=_THOUSANDTHS if scale == "thousandths" else _NUMBERS,
         reward=weighted(consensus=(1.0, term)),

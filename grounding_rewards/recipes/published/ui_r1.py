@@ -14,14 +14,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.published import UI_R1, UI_R1_BRACED
 from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, published
-from grounding_rewards.recipes.published._solutions import (
-    CLICK,
-    SIZES,
-    SOLUTION,
-    THOUGHT,
-    clicks_with_places,
-    read_solution,
-)
+from grounding_rewards.recipes.published import _solutions
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
@@ -105,11 +98,11 @@ def ui_r1_dast(*, format_weight: Length = 1.0) -> Recipe:
     ``src/ui_r1/src/open_r1/trainer/DAST_grpo_trainer.py``.
     """
     plain = of_form("ui-r1-dast", "dast", format_weight)
-    full = weighted(action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(1.0, THOUGHT))
+    full = weighted(action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(1.0, _solutions.THOUGHT))
     return replace(
         plain,
         reward=weighted(
-            action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(format_weight, THOUGHT),
+            action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(format_weight, _solutions.THOUGHT),
             length=(1.0, DastLength(full, above=2.5)),  # above that, all three points are earned
         ),
         source=replace(plain.source, files=(*plain.source.files, _TRAINER)),
@@ -126,7 +119,7 @@ def ui_r1_dast(*, format_weight: Length = 1.0) -> Recipe:
 def of_form(name: str, form: Form, format_weight: float) -> Recipe:
     """The recipe of one of the source's files, under a name."""
     thinks, last = form != "nothink", form != "main"
-    written = THOUGHT if thinks else _UNTHOUGHT
+    written = _solutions.THOUGHT if thinks else _UNTHOUGHT
     return published(
         name=name,
         dialect=UI_R1_BRACED if last else UI_R1,
@@ -144,18 +137,18 @@ def of_form(name: str, form: Form, format_weight: float) -> Recipe:
             "total = action + coord + format_weight · format\n"
             "coord = action · [a click is in the box]"
         ),
-        example=_example(thinks, _ANSWER.format("click", [100, 75]), SOLUTION),
+        example=_example(thinks, _ANSWER.format("click", [100, 75]), _solutions.SOLUTION),
     )  # fmt: skip
 
 
 def _example(thinks: bool, answer: str, target: str) -> Example:
-    return Example(f"<think>-</think>\n{answer}" if thinks else answer, target, *SIZES)
+    return Example(f"<think>-</think>\n{answer}" if thinks else answer, target, *_solutions.SIZES)
 
 
 def _exploits(weight: float, thinks: bool) -> tuple[Exploit, ...]:
-    miss = _example(thinks, _ANSWER.format("click", [0, 0]), SOLUTION)
+    miss = _example(thinks, _ANSWER.format("click", [0, 0]), _solutions.SOLUTION)
     typing = _example(thinks, "<answer>{'action': input_text}</answer>", _TYPING)
-    blind = _example(thinks, "<answer></answer>", SOLUTION)
+    blind = _example(thinks, "<answer></answer>", _solutions.SOLUTION)
     known = (
         Exploit("click-anywhere", "the action scores without its place: a miss keeps all but one point",
                 1.0 + weight, miss),
@@ -220,13 +213,13 @@ def read_native(value: Any) -> dict[str, Any] | None:
     A click of the wire form needs a place, too.
     """
     if isinstance(value, Mapping):
-        return clicks_with_places(value)
-    solution = read_solution(value)
+        return _solutions.clicks_with_places(value)
+    solution = _solutions.read_solution(value)
     if solution is None:
         return None
     name, numbers = solution
     # A box alone asks for a click, and tables of boxes are the quickest.
-    return {"bbox": numbers} if name == CLICK else {"action": name}
+    return {"bbox": numbers} if name == _solutions.CLICK else {"action": name}
 
 
 NATIVE = NativeForm(
