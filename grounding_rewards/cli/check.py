@@ -124,10 +124,7 @@ def check_rollouts(
     recipe: options.RecipeName = "click",
     bad_target: options.BadTargets = OnBadTarget.ABSTAIN,
     box_format: options.BoxFormats = None,
-    columns: options.FileColumns,
-    images: options.SizedImages,
-    split: options.RowsSplit = None,
-    join: options.Joining,
+    rows: options.Rows,
     html: Html = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -139,11 +136,10 @@ def check_rollouts(
     Example: `grounding-rewards check rollouts rollouts.parquet --recipe gelato`
     """
     from grounding_rewards.batch import checked_rollouts
-    from grounding_rewards.batch.table_scorer import TableScorer
     from grounding_rewards.cli.render import evaluation as show
 
-    built, report = catalogue.recipe(recipe, **chosen), terminal.REPORTING
-    scorer = TableScorer(built, columns, bad_target, box_format, images, on_note=report.note, on_warning=report.warn)
+    built, join, split = catalogue.recipe(recipe, **chosen), rows.join, rows.split
+    scorer = rows.scorer(built, rows.columns, bad_target, box_format)
     if html is not None:
         check_page(html, [file])
     checked = checked_rollouts.check_rollouts(file, scorer, join, split=split, naming=command_line)

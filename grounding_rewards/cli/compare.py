@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.batch.two_recipes import CAUSES, Agreement, compare_recipes
 from grounding_rewards.checks.finding import flags
 from grounding_rewards.cli import options, terminal
@@ -41,10 +40,7 @@ def compare(
     ] = None,
     shown: Annotated[int, typer.Option("--rows", metavar="N", min=0, max=10, help="Rows of each cause to show.")] = 2,
     box_format: options.BoxFormats = None,
-    columns: options.FileColumns,
-    images: options.SizedImages,
-    split: options.RowsSplit = None,
-    join: options.Joining,
+    rows: options.Rows,
 ) -> None:
     """Compare two recipes, or reward functions of your own, on the same rows: OLD is --recipe, NEW --with.
 
@@ -57,17 +53,14 @@ def compare(
 
     Example: `grounding-rewards compare rollouts.jsonl --recipe mine.py:reward --with click --response-space pixel`
     """
-    join.check([file])
+    rows.join.check([file])
     if html is not None:
         check_page(html, [file])
-    table, columns = join.open(file, split, columns)
+    table, columns = rows.join.open(file, rows.split, rows.columns)
     scorers = [
-        TableScorer(
-            catalogue.recipe(name, **own), columns, "abstain", box_format, images,
-            on_note=terminal.note_once(), on_warning=terminal.warn,
-        )
+        rows.scorer(catalogue.recipe(name, **own), columns, "abstain", box_format, terminal.note_once())
         for name, own in zip((recipe, other), options.of_each(chosen, 2), strict=True)
-    ]  # fmt: skip
+    ]
     with terminal.progress(f"comparing on {table.path.name}") as advance:
         found = compare_recipes(table, *scorers, clock=perf_counter, advance=advance)
     if html is not None:

@@ -16,7 +16,6 @@ from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.batch.steps import ALL, recipe_of, rules_named, steps_by_rule
-from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.finding import Severity, command_line
 from grounding_rewards.checks.paired import Comparison, compare
 from grounding_rewards.cli import options, terminal
@@ -105,10 +104,7 @@ def evaluate_files(
     recipe: options.RecipeName = "click",
     bad_target: options.BadTargets = OnBadTarget.RAISE,
     box_format: options.BoxFormats = None,
-    columns: options.FileColumns,
-    images: options.SizedImages,
-    split: options.RowsSplit = None,
-    join: options.Joining,
+    rows: options.Rows,
     published: Annotated[tuple[Benchmark | StepBenchmark | None, Any], _published],
     paired: Paired = False,
     consensus: Consensus = False,
@@ -146,7 +142,7 @@ def evaluate_files(
                 raise RecipeError(
                     f"{options.flag_of(name)}: got it with {named.title}, whose rule says it; leave it out"
                 )
-        found = steps_by_rule(named, categories, files, join, columns.response, recipe_of(chosen))
+        found = steps_by_rule(named, categories, files, rows.join, rows.columns.response, recipe_of(chosen))
         if as_json:
             terminal.print_json({"files": [{**found.to_dict(), "warnings": terminal.warnings()}]})
         else:
@@ -155,7 +151,8 @@ def evaluate_files(
     if named is not None and consensus:
         raise RecipeError("--consensus: got it with --benchmark, which judges the answers as they are; leave one out")
     fields = list(dict.fromkeys(by or ()))
-    join = replace(join, reporting=replace(terminal.REPORTING, note=terminal.note_once()))
+    columns, split = rows.columns, rows.split
+    join = replace(rows.join, reporting=replace(terminal.REPORTING, note=terminal.note_once()))
     zoomed = paired and named is None and _is_zoomed(files, columns, split, join)
     inputs = join.inputs(files * 2 if zoomed else files, paired=paired, whole=named is not None)
     of_inputs = [columns] * len(inputs)
@@ -171,9 +168,7 @@ def evaluate_files(
     runs, live = list[EvaluatedRows](), list[list[str]]()
     for (name, paths, own_join), own, own_columns in zip(inputs, recipes, of_inputs, strict=True):
         known = len(terminal.warnings())
-        scorer = TableScorer(
-            own, own_columns, bad_target, box_format, images, on_note=join.reporting.note, on_warning=terminal.warn
-        )
+        scorer = rows.scorer(own, own_columns, bad_target, box_format, join.reporting.note)
         runs.append(
             evaluate_rows(
                 paths, scorer, fields, join=own_join, split=split, named=named, categories=categories,

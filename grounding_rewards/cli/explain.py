@@ -39,7 +39,7 @@ from grounding_rewards.explain.explanation import (
 from grounding_rewards.explain.rows import row_of, screenshot_of
 from grounding_rewards.scoring import Example, Recipe
 from grounding_rewards.settings.reading import read_value
-from grounding_rewards.tables.image_files import Image, ImageFiles
+from grounding_rewards.tables.image_files import Image
 from grounding_rewards.tables.rows import Table
 from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.wording import number
@@ -95,10 +95,7 @@ def explain_score(
             metavar="FILE", help="The screenshot to draw it over. Default: the row's own.", rich_help_panel=_PICTURE
         ),
     ] = None,
-    columns: options.FileColumns,
-    images: options.SizedImages,
-    split: options.RowsSplit = None,
-    join: options.Joining,
+    rows: options.Rows,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
 
@@ -113,15 +110,16 @@ def explain_score(
         raise RecipeError("--box-format: got it without --target or FILE; an example has the recipe's own form")
     _check(response, file, row, {"target": target, **sizes, "group": group or None})
     if file is None:
-        of_rows = {"--split": (split, "of a directory"), "--image-root": (images.root, "whose image has a size")}
+        root = rows.images.root
+        of_rows = {"--split": (rows.split, "of a directory"), "--image-root": (root, "whose image has a size")}
         of_rows |= {
-            f"{_flag(name)}-column": (getattr(columns, name) != usual, "that has such a column")
+            f"{options.flag_of(name)}-column": (getattr(rows.columns, name) != usual, "that has such a column")
             for name, usual in vars(Columns()).items()
         }
         for flag, (given, which) in of_rows.items():
             if given:
                 raise RecipeError(f"{flag}: got it without FILE and --row, the row {which}")
-    join.check([] if file is None else [file])
+    rows.join.check([] if file is None else [file])
     _check_picture(out, image)
     if response is None and file is None:
         shown = catalogue.shown_with(name, {**own, **chosen})  # options of a file are its recipe's alone
@@ -129,12 +127,8 @@ def explain_score(
     built = catalogue.recipe(name, **{**own, **chosen})
     others, left_out = _others(recipe, compare_with, chosen)
     if file is not None:
-        table, columns = join.open(file, split, columns)
-        scorer = TableScorer(
-            built, columns, box_format=box_format, image_files=images, on_note=terminal.note,
-            on_warning=terminal.warn,
-        ).of(table)  # fmt: skip
-        columns = scorer.columns
+        table, columns = rows.join.open(file, rows.split, rows.columns)
+        scorer = rows.scorer(built, columns, "raise", box_format).of(table)
         case = row_of(table, row or 0, [replace(scorer, recipe=each) for each in (built, *others)])
     elif response is not None:
         case = replace(_case(built, response, target, group or (), sizes), box_format=box_format)
@@ -144,7 +138,8 @@ def explain_score(
         raise RecipeError(f"{built.name} has no example: give --response and --target, or FILE and --row")
     shot, origin = None, str(image or "the row's image")
     if image is not None:
-        shot = np.asarray(_decoded(images, image).convert("RGB"))
+        anywhere = replace(rows.images, root="", hint="")  # wherever the images of rows lie
+        shot = np.asarray(anywhere.decode(Image(str(image.absolute()))).convert("RGB"))
     elif out is not None and file is not None:
         shot = _own_screenshot(table, row or 0, scorer, built, case)
     sized = case if shot is None else _sized(built, case, shot.shape, origin)
@@ -168,11 +163,6 @@ def explain_score(
             terminal.note(note)
     if gone is not None:
         raise gone
-
-
-def _decoded(files: ImageFiles, image: Path) -> Any:
-    """Decode the screenshot, wherever the images of rows lie."""
-    return replace(files, root="", hint="").decode(Image(str(image.absolute())))
 
 
 def _own_screenshot(table: Table, row: int, scorer: TableScorer, recipe: Recipe, case: Case) -> Any:
@@ -211,12 +201,8 @@ def _case(
 def _size(name: str, text: str) -> Size:
     size = read_size(text if text.lstrip().startswith("[") else f"[{text.replace('x', ',')}]")
     if size is None:
-        raise RecipeError(f"{_flag(name)}: got {text!r:.60}; expected W,H in pixels, such as 1920,1080")
+        raise RecipeError(f"{options.flag_of(name)}: got {text!r:.60}; expected W,H in pixels, such as 1920,1080")
     return size
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _check(response: str | None, file: Path | None, row: int | None, beside: Mapping[str, Any]) -> None:
@@ -228,7 +214,7 @@ def _check(response: str | None, file: Path | None, row: int | None, beside: Map
     for name, value in beside.items():
         if value is not None and response is None:
             raise RecipeError(
-                f"{_flag(name)}: got it without --response; a row of a file and an example bring their own"
+                f"{options.flag_of(name)}: got it without --response; a row of a file and an example bring their own"
             )
 
 
@@ -273,7 +259,7 @@ def _origins(columns: Mapping[str, str], sizes: Mapping[str, str | None], case: 
                 f"the image in column {columns['image']}" if image else f"column {columns[name]} of the file"
             )
         elif sizes[name] is not None:
-            origins[space] = _flag(name)
+            origins[space] = options.flag_of(name)
     return origins
 
 
@@ -324,7 +310,7 @@ def _with_flag(error: str, from_file: bool) -> str:
     """Return the error of a target that lacks a size with the option that gives it; any other error as it is."""
     for name in _SIZES.values():
         if f"field '{name}': got nothing" in error:
-            option = f"{_flag(name)}-column NAME" if from_file else f"{_flag(name)} W,H"
+            option = f"{options.flag_of(name)}-column NAME" if from_file else f"{options.flag_of(name)} W,H"
             made = ", or --pipeline and --image-size" if name == "model_image_size" else ""
             return f"{error}; give {option}{made}{'-column' if made and from_file else ''}"
     return error

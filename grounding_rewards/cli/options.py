@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -27,6 +27,9 @@ from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.training_sets import Shape
 from grounding_rewards.targets.box_format import BoxFormat
+
+if TYPE_CHECKING:
+    from grounding_rewards.batch.table_scorer import TableScorer
 
 _ROWS = "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, .tsv, also with .gz or .zst), Parquet (.parquet),"
 _FOLDER = "a directory of them or of `save_to_disk`"
@@ -231,6 +234,33 @@ def _screenshots(data: Path | None, image_column: str | None, id_column: str | N
     return None if data is None else Screenshots(data, image_column, files, id_column, split)
 
 
+@dataclass(frozen=True)
+class TargetRows:
+    """Rows with responses and targets: their columns, images and split, and answers in another file."""
+
+    columns: Columns
+    images: ImageFiles
+    split: str | None
+    join: Join
+
+    def scorer(
+        self, recipe: Recipe, columns: Columns, bad_target: str, box_format: BoxFormat | None,
+        note: Callable[[str], None] = terminal.note,
+    ) -> TableScorer:  # fmt: skip
+        """Return the scorer of a table, whose columns may be others where answers are joined."""
+        from grounding_rewards.batch.table_scorer import TableScorer  # which many commands do without
+
+        return TableScorer(recipe, columns, bad_target, box_format, self.images, on_note=note, on_warning=terminal.warn)
+
+
+def _target_rows(
+    *, split: str | None, encoding: str | None, predictions: list[Path] | None, id: str | None, layout: str | None,
+    explode: list[str] | None, **given: Any,
+) -> TargetRows:  # fmt: skip
+    images = _image_files(**{each.name: given.pop(each.name) for each in fields(groups.Images)})
+    return TargetRows(columns_of(**given), images, split, _join(predictions, id, encoding, layout, explode))
+
+
 def given(name: str) -> bool:
     """Return True where the command line gives an option of the command that runs."""
     source = terminal.context().get_parameter_source(name)
@@ -279,6 +309,13 @@ FileColumns = Annotated[Columns, group(columns_of, groups.ResponseColumns)]
 SizedImages = Annotated[ImageFiles, group(_image_files, groups.Images, checks=_ROOTED)]
 RowShape = Annotated[Shape, group(_shape, groups.RowShape)]
 Joining = Annotated[Join, group(_join, groups.AnswerFile, groups.RowShape, beside=[parameter("encoding", Encoding)])]
+Rows = Annotated[
+    TargetRows,
+    group(
+        _target_rows, groups.ResponseColumns, groups.Images, groups.RowSource, groups.AnswerFile, groups.RowShape,
+        checks={**_ROOTED, "encoding": _encoding},
+    ),
+]  # fmt: skip
 SampleScreens = Annotated[
     Any,
     group(

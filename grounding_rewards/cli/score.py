@@ -37,10 +37,7 @@ def score(
     prefix: Annotated[str, typer.Option(metavar="P", help="Text before the name of every new column.")] = "",
     ray: options.Ray = None,
     as_json: options.AsJson = False,
-    columns: options.FileColumns,
-    images: options.SizedImages,
-    split: options.RowsSplit = None,
-    join: options.Joining,
+    rows: options.Rows,
 ) -> None:
     """Score every row of a file with a recipe, and write the rows with their scores.
 
@@ -53,14 +50,11 @@ def score(
 
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """
-    join.check([file])
+    rows.join.check([file])
     built = catalogue.recipe(recipe, **chosen)
-    table, columns = join.open(file, split, columns)
+    table, columns = rows.join.open(file, rows.split, rows.columns)
     written(table, terminal.note)
-    scorer = TableScorer(
-        built, columns, bad_target, box_format, images, on_note=terminal.note,
-        on_warning=terminal.warn,
-    )  # fmt: skip
+    scorer = rows.scorer(built, columns, bad_target, box_format)
     with joined(ray) as cluster:
         summary = _write(table, out, scorer, prefix, cluster)
     if as_json:

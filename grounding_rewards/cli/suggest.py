@@ -11,7 +11,6 @@ import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.batch.suggested import Suggestion, suggest
-from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.finding import option_text
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.compare import command_line_of
@@ -36,10 +35,7 @@ def suggest_recipes(
     ] = None,
     as_json: options.AsJson = False,
     box_format: options.BoxFormats = None,
-    columns: options.FileColumns,
-    images: options.SizedImages,
-    split: options.RowsSplit = None,
-    join: options.Joining,
+    rows: options.Rows,
 ) -> None:
     """Name the recipes that agree most with a reward function on your rollouts, and how far they do.
 
@@ -49,16 +45,13 @@ def suggest_recipes(
 
     Example: `grounding-rewards suggest rollouts.jsonl --reward mine.py:compute_score`
     """
-    join.check([file])
+    rows.join.check([file])
     if out is not None and (out.suffix.lower() != ".json" or out.exists()):
         raise TableError(f"--out: got {out}; expected a new file that ends in .json")
     if out is not None:
         check_place(out, [file])
-    table, columns = join.open(file, split, columns)
-    own = catalogue.recipe(reward, **chosen)
-    scorer = TableScorer(
-        own, columns, "abstain", box_format, images, on_note=terminal.note_once(), on_warning=terminal.warn
-    )
+    table, columns = rows.join.open(file, rows.split, rows.columns)
+    scorer = rows.scorer(catalogue.recipe(reward, **chosen), columns, "abstain", box_format, terminal.note_once())
     with terminal.progress(f"trying recipes on {table.path.name}") as advance:
         found = suggest(table, scorer, chosen.get("target_space"), advance=advance)
     if as_json:
