@@ -36,7 +36,7 @@ def mix(
     `instruction` (its column), `template`, `share` (of the mixture), `per_image` (the most samples of an image),
     `where` (values that fields have), `drop`, `max_area`, `max_instruction` and `overlap`. Samples are named NAME/ID.
     Images in bytes are written to a folder beside FILE. The same MIX and seed give the same rows. After a kill the same
-    command goes on with the data set where it was.
+    command resumes with the data set where it was.
 
     Example: `grounding-rewards mix mix.yaml --for verl --out train.parquet`
     """

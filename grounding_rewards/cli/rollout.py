@@ -127,8 +127,8 @@ def rollout(
 ) -> None:
     """Ask a model for responses to the samples of a data set, into a rollout table.
 
-    A run that was killed goes on where it was: start it again with the same words. Rows keep the columns of DATA, but
-    for bytes. A sample whose image or prompt cannot be made, or that the engine refuses, has rows with its `problem`
+    A run that was killed resumes where it stopped by the same command. Rows keep the columns of DATA except
+    bytes. A sample whose image or prompt cannot be made, or that the engine refuses, has rows with its `problem`
     and no response. Each response has a seed of its own, made of --seed, the sample's name, the temperature and the
     rollout's number, and the size of the image that the model saw. Without --recipe `pool score` scores the table.
     docs/rollouts.md has launch lines, each engine's options, and engines of your own.

@@ -36,7 +36,7 @@ def view(
     Filters by outcome, reason, round, temperature, policy, source, solved or not, right rollouts, target size, suspects
     and text; the address keeps them, so that a reload or a bookmark shows the same. A sample shows its screen with the
     target and all clicks, and every response with its reason, total and the command that explains it; the arrow keys
-    go on. Two rounds or models stand beside each other on a sample. Rounds are those of `pool report`.
+    move on. Two rounds or models stand beside each other on a sample. Rounds are those of `pool report`.
 
     Example: `grounding-rewards view rollouts/ --data train.parquet --out rollouts.html`
     """

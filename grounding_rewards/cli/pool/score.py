@@ -31,7 +31,7 @@ def score_rollouts(
 ) -> None:
     """Score rollouts, or score them again, into a rollout table.
 
-    A run that was killed goes on where it was: start it again with the same words. Until it ends, DIR is read as the
+    A run that was killed resumes where it stopped by the same command. Until it ends, DIR is read as the
     older table that it was, or not at all. Rows keep their columns; total, acc, reason, x_unit, y_unit, recipe and the
     recipe's parts are new, and those of other recipes are left out. Rows without a response are not scored, and have no
     acc. Rows without a name or a number get one. Rewards that compare the rollouts of a sample find them wherever they

@@ -156,12 +156,13 @@ def _gold(step: Step, *, types: Mapping[str, int]) -> dict[str, Any]:
 def _rules(kit: bool) -> tuple[StepRule, StepRule, StepRule]:
     """Return the rules of AndroidControl, of AITZ and CAGUI, and of GUI-Odyssey, of which boxes are left out."""
     name, also, source, faults = (
-        ("guievalkit", (), "xiaomi-research/guievalkit d5e954e, guieval/eval/evaluator.py", "Unread answers stop it.")
+        ("guievalkit", (), "xiaomi-research/guievalkit d5e954e, guieval/eval/evaluator.py",
+         "Unread answers stop the evaluator.")
         if kit
         else ("agentcpm", ("agentcpm-gui",), "OpenBMB/AgentCPM-GUI acbaf50, eval/utils/evaluator.py",
-              "Waiting, clearing and every status are one type; of AndroidControl a long press is a click.")
+              "Waiting, clearing and every status are one type; in AndroidControl a long press is a click.")
     )  # fmt: skip
-    faults = f"{faults} Empty text is right for any; one of the boxes that is the whole screen makes every place right."
+    faults = f"{faults} Empty text is right for any; a box of the whole screen makes every place right."
 
     def rule(control: bool, boxes: bool) -> StepRule:
         types = {**_TYPES, "long_press": 4} if control and not kit else _TYPES

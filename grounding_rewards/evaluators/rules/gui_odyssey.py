@@ -67,6 +67,6 @@ ODYSSEY = StepRule(
         "sam2_bbox": pixels(step.boxes[0], (1000, 1000)) if step.boxes else None,
     },
     faults="Texts end at their first colon; an empty text is right; a click whose box is [] is wrong anywhere, and its "
-    "type right; answers are evaluated as code, of which this rule reads literals alone.",
+    "type right; answers are run as code, where this rule reads only literals.",
     also=("gui-odyssey",),
 )  # fmt: skip

@@ -54,7 +54,7 @@ OMNI = StepRule(
     "gui-r1", "ritzz-ai/GUI-R1 d43eea2, guir1/eval/eval_omni.py", _judge,
     lambda act, size: _written(act, size, (0, 0), ("pred_action", "pred_coord", "pred_input_text")),
     lambda step: _written(step.act, step.image_size, _NO_PLACE, ("gt_action", "gt_bbox", "gt_input_text")), text=False,
-    faults="A place or text is right whatever the type is; an unread answer is at (0, 0); of a box its first corner is "
-    "what counts; actions without place and text have no step; of two single words one may be part of the other.",
+    faults="A place or text is right whatever the type is; an unread answer is at (0, 0); a box counts by its first "
+    "corner; actions without place and text have no step; one of two single words may be part of the other.",
     also=("gui-r1-omni",),
 )  # fmt: skip

@@ -96,5 +96,5 @@ UGROUND = StepRule(
         "operation": step.act.name.upper(), "value": text(step.act), "bbox": _sized(step), "scale": 1.0,
     },
     text=False,
-    faults="Words are compared as sets, in any order. An output without a space after its comma stops it.",
+    faults="Words are compared as sets, in any order. An output without a space after its comma stops the evaluator.",
 )  # fmt: skip

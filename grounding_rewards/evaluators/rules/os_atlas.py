@@ -94,7 +94,7 @@ def _rule(source: str, code: Judge, faults: str) -> StepRule:
 
 ANDROID_CONTROL = _rule(
     "eval/eval_scripts/android_control/evaluation_unify.py", _android_control,
-    "Of a text its first word is compared alone; an empty action ends the run.",
+    "Only the first word of a text is compared; an empty action ends the run.",
 )  # fmt: skip
 GUI_ODYSSEY = _rule(
     "evaluation of GUI-Odyssey", _gui_odyssey,
@@ -102,5 +102,5 @@ GUI_ODYSSEY = _rule(
 )  # fmt: skip
 OMNIACT = _rule(
     "evaluation of OmniACT", _omniact,
-    "Of a text its first word is compared alone; lines that an answer lacks are not counted.",
+    "Only the first word of a text is compared; lines that an answer lacks are not counted.",
 )  # fmt: skip

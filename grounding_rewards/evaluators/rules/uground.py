@@ -83,6 +83,6 @@ ANDROID_CONTROL = StepRule(
     lambda act, size: {"plan": _plan(act), "output": "({:f}, {:f})".format(*point(act, size)), "scale": 1.0},
     _gold_plan, text=False,
     faults="Where a click is right, opening any app is, if a node with a text is there. A text or direction in another "
-    "case is wrong. An output that is no place stops it. "
+    "case is wrong. An output that is not a place stops the evaluator. "
     "Without boxes in the file every click is wrong.",
 )  # fmt: skip

@@ -60,7 +60,7 @@ def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_we
         answers="first",
         native=NATIVE,
         deviations=_DEVIATIONS,
-        exploits=(Exploit("long-edge", "the middle of a long edge is no success and scores in full", 1.0, flat),),
+        exploits=(Exploit("long-edge", "the middle of a long edge is not a success and scores in full", 1.0, flat),),
         formula=(
             "total = 1, 0.5, 0.1, -0.1, -0.5 or -1, with steps at norm_distance 0.5, 0.1, 0, -0.1, -0.5\n"
             "inside: norm_distance = 2 · (distance to the nearest corner) / diagonal\n"
@@ -99,8 +99,8 @@ _DEVIATIONS = {
     **BAD_TARGET,
     "no-call-is-no-point": "Without a complete call in JSON there is no point: the lowest score, and no format. The "
     "source reads such texts as a click on (0, 0), and judges the format by what eval() makes of the call.",
-    "no-numbers-are-no-point": "A call without two whole numbers as its coordinate is no point: the lowest score, and "
-    "no format. The source reads it as a click on (0, 0), and true as 1.",
+    "no-numbers-are-no-point": "A call without two whole numbers as its coordinate is not a point: the lowest score, "
+    "and no format. The source reads it as a click on (0, 0), and true as 1.",
     "beyond-the-corners": "norm_distance is at least -1. The source's has no bound for clicks farther from the box "
     "than every corner of the image, and its arithmetic fails on numbers of several hundred digits.",
 }

@@ -98,7 +98,7 @@ _DEVIATIONS = {
     **BAD_TARGET,
     **UNICODE_DIGITS,
     "spaces": "White space before and after the box is good format; the source scores 0 for a line feed at the end.",
-    "huge-number": "Numbers beyond 1e12 are read as 1e12; with 155 and more digits the source's coverage is no number.",
+    "huge-number": "Numbers beyond 1e12 are read as 1e12; from 155 digits on the source's coverage is not a number.",
     "thin-box": "Where the target has a side below 1 pixel, or the answer has one and the target less than 1600 square "
     "pixels, the coverage is the exact coefficient, and a target without extent is hit exactly at its centre; there "
     "the source's additions of 1e-8 to determinants count, and give 200 for boxes in unit space, infinity or 0 without "

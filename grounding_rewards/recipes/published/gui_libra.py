@@ -204,5 +204,5 @@ _NATIVE = NativeForm(
 
 _DEVIATIONS = {
     **BAD_TARGET,
-    "no-point": "A click without two whole numbers in ASCII digits is no hit; the source takes it for one on (0, 0).",
+    "no-point": "A click without two whole numbers in ASCII digits is not a hit; the source clicks on (0, 0).",
 }

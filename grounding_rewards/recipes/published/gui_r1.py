@@ -224,14 +224,14 @@ _DEVIATIONS = {
     "white-space": "White space around the tags does not count; the source gives no format for a line feed at the end.",
     "target": "A target that does not fit is an error, or abstains, and one need not be JSON in a string; the source "
     "scores nothing but the format for either, in silence.",
-    "no-eval": "Nothing in a response is run: an answer of Python that is no literal is not well formed. The source "
+    "no-eval": "Nothing in a response is run: an answer of Python that is not a literal is not well formed. The source "
     "gives it to eval(), which may do anything, and scores the format of what comes back.",
     "quotes": "The action and the text may stand in double quotes and hold apostrophes and escapes, as Python writes "
     "them; the source's pattern knows single quotes alone, and ends a text at the first.",
     "numbers": "Where no pair is as the source reads it, one may have decimals and spaces inside its brackets, and its "
     "numbers any count of digits; the source takes such a click for one on (0, 0). The format asks for whole numbers, "
     "as it does in the source.",
-    "no-point": "A click without two numbers in ASCII digits is no hit; the source takes it for one on (0, 0).",
+    "no-point": "A click without two numbers in ASCII digits is not a hit; the source takes it for one on (0, 0).",
     "no-area": "A box without width or height counts with its border; strictly within it there is nothing, so that the "
     "source never scores above 0 for such a target.",
 }

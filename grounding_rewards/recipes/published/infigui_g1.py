@@ -79,7 +79,7 @@ NATIVE = NativeForm('{"x1": .., "y1": .., "x2": .., "y2": ..} in pixels of the i
 _DEVIATIONS = {
     **BAD_TARGET,
     "leading-space": "White space before <think> is read over; the source finds none at position 0 and scores -1.",
-    "brackets-in-prose": "Words in brackets such as [1] are no list; the source takes the first for it and scores -1.",
+    "brackets-in-prose": "Words in brackets such as [1] are not a list; the source takes them for one and scores -1.",
     "brackets-in-strings": "The brackets of a label are text; the source takes them for the list's and scores -1.",
     "huge-number": "Numbers beyond 1e12, NaN and Infinity are read as 1e12, also in the test for a common line.",
     "no-extra": "A row whose extra_info is null, or no mapping, asks for thinking like one whose extra_info is empty; "

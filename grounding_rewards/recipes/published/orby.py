@@ -101,7 +101,7 @@ def orby(*, form: Literal["uground", "screenspot", "qwen"] = "qwen", gaussian: b
         deviations={
             **BAD_TARGET,
             "no-pair": "Only a list of two finite numbers is a coordinate; the source takes the keys of an object and "
-            "the letters of a text for one, scores NaN, and raises for a call that is no object.",
+            "the letters of a text for one, scores NaN, and raises for a call that is not an object.",
         },
         exploits=(blind,) if share and not gaussian else (),
         formula="total = 0.2 · format + 0.8 · place\nplace = hit, or exp(-d² / 50), d from the centre in pixels",

@@ -104,7 +104,7 @@ NATIVE = NativeForm(
 
 _DEVIATIONS = {
     **BAD_TARGET,
-    "booleans": "true and false are no coordinates; the source reads them as 1 and 0.",
+    "booleans": "true and false are not coordinates; the source reads them as 1 and 0.",
     "below-nothing": "A click farther from the centre than every corner of the image has nearness 0; up to d = 1 the "
     "source scores it below 0, down to -1: less than no answer, and less than a click still farther away.",
 }

@@ -181,7 +181,7 @@ NATIVE = NativeForm(
 
 _DEVIATIONS = {
     **BAD_TARGET,
-    "pieces-of-numbers": "The end of a number is no number; the source reads -200 as 200, 2_00 and 200e0 as 0.",
+    "pieces-of-numbers": "The end of a number is not a number; the source reads -200 as 200, 2_00 and 200e0 as 0.",
     **UNICODE_DIGITS,
     "spaces": "White space around the response is good format; the source scores 0 for a line feed at the end.",
 }

@@ -234,11 +234,11 @@ _DEVIATIONS = {
     "spaces": "White space after [, before a comma, a colon or ] is read over where the source finds no name or no "
     "pair, in targets too; the source takes such a pair for none.",
     **UNICODE_DIGITS,
-    "outer-spaces": "White space around the response, such as a last line feed, is no fault of format; the source "
+    "outer-spaces": "White space around the response, such as a last line feed, does not break the format; the source "
     "scores 0 for it.",
     "target-numbers": "A target's box may have decimals, as the source's own data have, and signs; the source reads "
     "such a box as four zeros, which no right answer hits, and one without a coordinate does.",
     "decimals": "Coordinates may have decimals and signs where there is no pair of whole numbers; the source takes "
     "such a pair for none, and tests the point (0, 0).",
-    "no-coordinate": "A click without a coordinate is no hit; the source tests it as the point (0, 0).",
+    "no-coordinate": "A click without a coordinate is not a hit; the source tests it as the point (0, 0).",
 }

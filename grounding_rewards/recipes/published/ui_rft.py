@@ -44,6 +44,6 @@ NATIVE = NativeForm(
 
 _DEVIATIONS = {
     **BAD_TARGET,
-    "no-numbers": 'Coordinates that are no numbers, such as ["200", "150"], make no answer; the source raises '
+    "no-numbers": 'Coordinates that are not numbers, such as ["200", "150"], make no answer; the source raises '
     "TypeError.",
 }

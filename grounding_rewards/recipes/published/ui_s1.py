@@ -265,8 +265,8 @@ def _own_action(action: Any, target: Mapping[str, Any]) -> Any:
 
 _DEVIATIONS = {
     **BAD_TARGET,
-    "no-numbers": "true, false, NaN and Infinity are no coordinates, and an action without its coordinates is worth 0; "
-    "the source reads true as 1, and scores the others for the kind of action.",
+    "no-numbers": "true, false, NaN and Infinity are not coordinates, and an action without its coordinates is worth "
+    "0; the source reads true as 1, and scores the others for the kind of action.",
     "flipped-swipe": "Two swipes up, or two down, go the same way; where the target gives two points and no direction, "
     "the source turns one of them around and not the other, so that the same swipe is wrong and the opposite one "
     "right.",

@@ -185,5 +185,5 @@ _NATIVE = NativeForm(
 
 _DEVIATIONS = {
     **BAD_TARGET,
-    "no-text": "None is an empty response, and anything else that is no text an error; the source raises for both.",
+    "no-text": "None is an empty response, and anything else but a text is an error; the source raises for both.",
 }
