@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from grounding_rewards.batch.table_scorer import TableScorer
     from grounding_rewards.checks.accuracy import Evaluation
 
-TRAINERS = (
-    "verl", "trl", "easyr1", "areal", "nemo_gym", "openenv", "openrlhf", "skyrl", "slime", "swift", "verifiers",
-)  # fmt: skip
-"""Trainers whose launches can be checked."""
-
 _SETTINGS = 12  # of those tried for a fit that a page shows
 _UNKNOWN = 16.0, 9.0  # sides of a screen of unknown size
 
@@ -47,7 +42,8 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
     known = {each: f"check:check_{each}" for each in ("data", "rollouts", "recipe")}
     for name, function in verbs(PACKAGE, known, words):
         app.command(name)(function)
-    for trainer in [name for name in (words or ())[:1] if name in TRAINERS] or TRAINERS:
+    trainers = [*options.Trainer]
+    for trainer in [name for name in trainers if name in (words or ())[:1]] or trainers:
         app.command(trainer)(strict(_of_launch(trainer)))
     return app
 

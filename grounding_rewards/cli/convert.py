@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.converting import LAYOUTS, Wording
+from grounding_rewards.converting import Wording, layout_of
 from grounding_rewards.converting.filters import Filters, Selection
 from grounding_rewards.converting.run import Converter, NotConvertedError
 from grounding_rewards.converting.samples import Reading
 from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.settings.groups import TrainingColumns
-
-
-class Trainer(StrEnum):
-    """Trainers to convert for."""
-
-    VERL = "verl"
-    TRL = "trl"
-    EASYR1 = "easyr1"
-    AREAL = "areal"
-    OPENRLHF = "openrlhf"
-    SKYRL = "skyrl"
-    SLIME = "slime"
-    SWIFT = "swift"
-    VERIFIERS = "verifiers"
-
 
 Named = dict[str, str | None]
 """Columns that options name, by role."""
@@ -50,7 +34,7 @@ DataColumns = Annotated[Named, options.group(_columns, TrainingColumns)]
 def convert(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
     *,
-    trainer: Annotated[Trainer, typer.Option("--for", help="Trainer to convert for.")],
+    trainer: Annotated[options.Trainer, typer.Option("--for", help="Trainer to convert for.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.")],
     recipe: options.MaybeRecipe = None,
     chosen: options.RecipeOptions,
@@ -118,7 +102,7 @@ def convert(
     options.check_recipe(recipe, chosen)
     space, read = chosen.get("target_space"), options.target_recipe(recipe, **chosen)
     converter = Converter(
-        layout=LAYOUTS[trainer.value], columns=columns,
+        layout=layout_of(trainer), columns=columns,
         reading=Reading(
             recipe=read, space=None if space is None else as_space(space), box_format=box_format,
             wording=Wording(system, template), source=source, split=split,

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.convert import Trainer
-from grounding_rewards.converting import LAYOUTS
+from grounding_rewards.converting import layout_of
 from grounding_rewards.converting.mixture import read_mixture
 
 
@@ -20,7 +19,7 @@ def mix(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.")],
     *,
     trainer: Annotated[
-        Trainer | None, typer.Option("--for", help="Trainer to convert for. Default: rows for `rollout`.")
+        options.Trainer | None, typer.Option("--for", help="Trainer to convert for. Default: rows for `rollout`.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of draws.")] = 0,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows that cannot be converted.")] = False,
@@ -41,7 +40,7 @@ def mix(
     Example: `grounding-rewards mix mix.yaml --for verl --out train.parquet`
     """
     manifest = read_mixture(file, seed).run(
-        out, None if trainer is None else LAYOUTS[trainer.value], template=template, skip_bad=skip_bad,
+        out, None if trainer is None else layout_of(trainer), template=template, skip_bad=skip_bad,
         all_in_json=as_json, reporting=replace(terminal.REPORTING, note=terminal.note_once()),
     )  # fmt: skip
     if as_json:

@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -35,6 +36,22 @@ _ROWS = "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, .tsv, also with .gz
 _FOLDER = "a directory of them or of `save_to_disk`"
 FILED_ROWS = f"{_ROWS} or {_FOLDER}."
 ROWS = f"{_ROWS} {_FOLDER}, or - for JSON lines or Parquet from standard input."
+
+
+class Trainer(StrEnum):
+    """Trainers: ``where`` and ``check`` know all of them, ``convert`` and ``mix`` those that read files of rows."""
+
+    VERL = "verl"
+    TRL = "trl"
+    EASYR1 = "easyr1"
+    AREAL = "areal"
+    NEMO_GYM = "nemo_gym"
+    OPENENV = "openenv"
+    OPENRLHF = "openrlhf"
+    SKYRL = "skyrl"
+    SLIME = "slime"
+    SWIFT = "swift"
+    VERIFIERS = "verifiers"
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:

@@ -28,6 +28,7 @@ class Layout:
     merged: tuple[str, ...] = ()  # columns of objects in which fields of the input stay beside the packed ones
     steering: frozenset[str] = frozenset()  # reserved names by which a trainer's own rows steer it; they stay in these
     alone: bool = False  # True where no other column stays
+    embedded: bool = False  # True where images stand in the rows' own columns, as data URLs, and rows are JSON lines
     sourced: Layout | None = None  # the layout of rows that also name the data set they are from; None where all do
 
     def taken(self, names: Sequence[str]) -> frozenset[str]:
@@ -116,11 +117,15 @@ TRL = replace(
 )
 
 
+def _no_further(sample: Sample, trainer: str) -> None:
+    """Refuse messages that have more than a role and a content."""
+    if further := sorted({name for message in sample.messages for name in message.further}):
+        raise ConvertError(f"instruction: its messages have {', '.join(further)}, for which {trainer} has no place")
+
+
 def _easyr1(sample: Sample) -> dict[str, Any]:
     """Return one row: ``problem`` and ``answer``."""
-    further = sorted({name for message in sample.messages for name in message.further})
-    if further:
-        raise ConvertError(f"instruction: its messages have {', '.join(further)}, for which EasyR1 has no place")
+    _no_further(sample, "EasyR1")
     if len(sample.messages) != 1:
         roles = ", ".join(message.role for message in sample.messages)
         raise ConvertError(
@@ -147,6 +152,34 @@ _EASYR1_OWN = (
 )  # fmt: skip
 _EASYR1 = Layout("easyr1", _easyr1, {"problem": str, "answer": str}, reserved=frozenset(_EASYR1_OWN))
 EASYR1 = replace(_EASYR1, sourced=replace(_EASYR1, row=_easyr1_sourced))
+
+
+def _nemo_gym(sample: Sample) -> dict[str, Any]:
+    """Return one row: ``responses_create_params``, a request to a model with the images in it, and ``target``."""
+    _no_further(sample, "NeMo-Gym")
+    images, messages = iter(sample.images), []
+    for message in sample.messages:
+        parts = list[dict[str, Any]]()
+        for place, text in enumerate(message.text.split(IMAGE)):
+            if place:
+                parts.append({"type": "input_image", "image_url": next(images).path, "detail": "auto"})
+            if text:
+                parts.append({"type": "input_text", "text": text})
+        messages.append({"role": message.role, "content": parts})
+    return {"responses_create_params": {"input": messages}, "target": sample.wire}
+
+
+_NEMO_GYM_OWN = ("response", "reward", "agent_ref", "task_source", "mask_sample", "_ng_task_index", "_ng_rollout_index")
+_PART = {"type": str, "image_url": str, "detail": str, "text": str}
+_NEMO_GYM_TYPES = {"responses_create_params": {"input": [{"role": str, "content": [_PART]}]}, "target": str}
+_NEMO_GYM = Layout("nemo_gym", _nemo_gym, _NEMO_GYM_TYPES, reserved=frozenset(_NEMO_GYM_OWN), embedded=True)
+NEMO_GYM = replace(
+    _NEMO_GYM,
+    sourced=replace(
+        _NEMO_GYM, row=lambda sample: {**_nemo_gym(sample), "source": sample.source},
+        types={**_NEMO_GYM_TYPES, "source": str},
+    ),
+)  # fmt: skip
 
 
 def plain(trainer: Layout | None) -> Layout:
@@ -201,7 +234,17 @@ def _conversations(name: str, prompt: str, target: str, more: Mapping[str, str],
 
 
 LAYOUTS = {
-    **{layout.name: layout for layout in (VERL, TRL, EASYR1)},
+    **{layout.name: layout for layout in (VERL, TRL, EASYR1, NEMO_GYM)},
     **{name: _conversations(name, *columns) for name, columns in _CONVERSATIONS.items()},
 }
 """Trainers by name."""
+
+
+def layout_of(trainer: str) -> Layout:
+    """Return the layout of a trainer's rows; raise where it reads no file of rows."""
+    if trainer not in LAYOUTS:
+        raise ConvertError(
+            f"--for {trainer}: it reads no file of rows; give rows with instruction, image and target to "
+            "GroundingEnv(rows, ...), or one to each reset"
+        )
+    return LAYOUTS[trainer]

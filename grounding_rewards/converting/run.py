@@ -21,7 +21,7 @@ from grounding_rewards.converting.layouts import IMAGES, MESSAGES, Layout, over
 from grounding_rewards.converting.prompts import further_fields
 from grounding_rewards.converting.samples import ColumnNames, Reading, Sample, read_rows
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import ConvertError, near
+from grounding_rewards.errors import ConvertError, PictureError, near
 from grounding_rewards.tables.arrow_rows import Inferred, holds_bytes, refuse_bytes
 from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.columns import NONE, Survey, columns_read, find_columns, guess_note, place_named
@@ -238,7 +238,7 @@ def merged_columns(
 ) -> MergedColumns:
     """Return the columns of a layout's rows, in which fields of the ``merged`` columns of the input stay."""
     types = {name: arrow_type(kind) for name, kind in form.types.items()}
-    if reading.columns.image:
+    if reading.columns.image and not form.embedded:
         types[IMAGES] = arrow_type([{"bytes": bytes, "path": str}] if fields else [str])
     schema = table.schema
     if not parquet:
@@ -344,6 +344,8 @@ class Converter:
         table = open_rows(
             file, self.reading.split, tolerant=True, encoding=self.encoding, note=self.reporting.note, shape=self._shape
         )
+        if self.layout.embedded and _is_parquet(out):
+            raise ConvertError(f"{out}: {self.layout.name} reads JSON lines; write a file that ends in .jsonl")
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
         files = [str(part.path.relative_to(table.path)) for part in getattr(table, "tables", ())]
@@ -353,18 +355,18 @@ class Converter:
         survey = self._survey(table, file, result)
         reading, remarks = self._reading(survey, self._benchmark(table, survey), file, result)
         sourced = self.layout.sourced if reading.source is not None or reading.columns.source is not None else None
-        return replace(self, layout=sourced or self.layout)._write(
-            table, survey, reading, remarks, result, file, out, opened
+        images = replace(self.images, root=self.images.root or str(folder_of(file).absolute()), hint=_HINT)
+        stored = images.in_url if self.layout.embedded else self.stored
+        return replace(self, layout=sourced or self.layout, stored=stored)._write(
+            table, survey, reading, remarks, result, images, file, out, opened
         )
 
     def _write(
-        self, table: Table, survey: Survey, reading: Reading, remarks: Sequence[str], result: Converted, file: Path,
-        out: Path, opened: Callable[[Path], AbstractContextManager[IO[bytes]]],
+        self, table: Table, survey: Survey, reading: Reading, remarks: Sequence[str], result: Converted,
+        images: ImageFiles, file: Path, out: Path, opened: Callable[[Path], AbstractContextManager[IO[bytes]]],
     ) -> Converted:  # fmt: skip
         """Write the rows of a table, read as ``reading`` says."""
         fields = self._as_fields(table, reading, out)
-        root = self.images.root or str(folder_of(file).absolute())
-        images = replace(self.images, root=root, hint=_HINT)
         turning = fields or self.layout.decoded
         reading = replace(reading, look=partial(images.look, turning=turning, files=self.image_check))
         merged = [name for name in self.layout.merged if survey.objects(name) and name not in self.dropped]
@@ -378,7 +380,7 @@ class Converter:
         kept = KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {})
         own = columns_read(self.selection.where)
         read = [*dict.fromkeys((*reading.columns.read, *sorted(reading.cells.reads), *merged, *own))]
-        selection = replace(self.selection, root=root, name=self.selection.name or file.name)
+        selection = replace(self.selection, root=images.root, name=self.selection.name or file.name)
         compared = self._compared(table, read, reading, selection, file) if selection.compares else lambda row: ""
         with (
             self.reporting.progress(f"converting {file.name}") as advance,
@@ -493,7 +495,7 @@ class Converter:
             guesses["source"] = unnamed
         reading = replace(
             given, columns=columns, space=space, box_format=box_format, benchmark=benchmark, unnamed=unnamed,
-            folder=self.images.root or None,
+            folder=None if self.layout.embedded else self.images.root or None,
             chosen=frozenset(role for role, name in self.columns.items() if name is not None),
         )  # fmt: skip
         result.guesses = guesses
@@ -539,13 +541,14 @@ class Converter:
                 if why := selection.reason(batch.rows[place], sample) or compared(sample.index):
                     result.filtered[sample.source][why] += 1
                     continue
-                images = sample.images if self.stored is None else tuple(map(self.stored, sample.images))
+                if self.stored is not None:
+                    sample = replace(sample, images=tuple(map(self.stored, sample.images)))
                 row = new.merge(batch.rows[place], self.layout.row(sample))
-            except ConvertError as error:
+            except (ConvertError, PictureError) as error:
                 problems[place] = str(error)
                 continue
             samples.append(sample)
-            rows.append({**row, IMAGES: [image.as_field() if fields else image.path for image in images]})
+            rows.append({**row, IMAGES: [image.as_field() if fields else image.path for image in sample.images]})
         result.rows += len(batch)
         result.problems += [(batch.start + place, batch.place(place), problems[place]) for place in sorted(problems)]
         result.suspects += [replace(each, first=batch.place(each.row)) for each in read.suspects]

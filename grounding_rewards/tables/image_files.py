@@ -165,6 +165,14 @@ class ImageFiles:
         except DataPathError as error:
             raise PictureError(f"image: its bytes cannot be read ({error})") from None
 
+    def in_url(self, image: Image) -> Image:
+        """Return an image whose path is a data URL of its bytes; one on a network as it is."""
+        if image.remote:
+            return image
+        data = self.read(image)
+        kind = (image_format(data) or "").lower()
+        return Image(f"data:image/{kind};base64,{base64.b64encode(data).decode()}", data)
+
     def decode(self, image: Image) -> Decoded:
         """Decode an image by Pillow, which must be installed; it is not turned."""
         decoded = self.opened(image)

@@ -10,10 +10,13 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.cli.listing import TRAINERS
+from grounding_rewards.cli.options import Trainer
+from grounding_rewards.converting import LAYOUTS
 from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards_adapters import easyr1, verl
 from grounding_rewards_adapters._launch import Settings
+from grounding_rewards_adapters._wiring import WIRINGS
 
 PAGE = Path(__file__).parents[2] / "adapters" / "README.md"
 TEXT = PAGE.read_text("utf-8")
@@ -53,11 +56,14 @@ def test_every_launch_is_named() -> None:
     assert all((folder / name).is_file() for name in named)
 
 
-def test_every_place_that_where_prints_is_named() -> None:
+def test_every_list_of_trainers_is_the_same() -> None:
     further = (PAGE.parents[1] / "docs" / "trainers.md").read_text("utf-8")
-    named = {*TRAINERS} & {*re.findall(r"where (\w+)`", further), "nemo_gym", "skyrl"}
-    assert f"`grounding-rewards where {'|'.join(['verl', 'trl', 'easyr1', 'easyr1_sequential'])}`" in TEXT
-    assert {"verl", "trl", "easyr1", "easyr1_sequential", *named} == {*TRAINERS}
+    first = ["verl", "trl", "easyr1"]
+    assert f"`grounding-rewards where {'|'.join([*first, 'easyr1_sequential'])}`" in TEXT
+    named = {*first, *re.findall(r"where (\w+)`", further), "nemo_gym", "skyrl"} & {*Trainer}
+    assert {*Trainer} == named == {*WIRINGS} == {*TRAINERS} - {"easyr1_sequential"} == {*LAYOUTS} | {"openenv"}
+    launches = [path.name for path in (PAGE.parents[1] / "examples" / "launch").iterdir()]
+    assert [name for name in Trainer if not any(each.startswith(f"{name}_") for each in launches)] == ["openenv"]
 
 
 @pytest.mark.parametrize("title", ["verl", "EasyR1"])

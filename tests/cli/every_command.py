@@ -9,7 +9,7 @@ import typer
 from PIL import Image
 
 from grounding_rewards.cli.application import build
-from grounding_rewards.cli.check import TRAINERS
+from grounding_rewards.cli.options import Trainer
 from tests.cli.command import HIT, MISS, write_rows
 from tests.cli.pool.test_curriculum import EXAMPLE, rollouts
 from tests.engines import seeded
@@ -71,5 +71,5 @@ def commands() -> dict[str, Any]:
     """Return all commands by name, of the launches of trainers, which are one, the first."""
     found = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
     inside = {name: dict(getattr(each, "commands", {"": each})) for name, each in found.items()}
-    inside["check"] = {name: each for name, each in inside["check"].items() if name not in TRAINERS[1:]}
+    inside["check"] = {name: each for name, each in inside["check"].items() if name not in [*Trainer][1:]}
     return {f"{name} {last}".strip(): each for name, group in inside.items() for last, each in group.items()}

@@ -1,5 +1,6 @@
 """``convert``: files in, files out, and what is said about them."""
 
+import base64
 import json
 import struct
 
@@ -19,6 +20,40 @@ PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 64, 48)
 def png(folder, name="a.png"):
     (folder / name).write_bytes(PNG)
     return name
+
+
+def test_nemo_gym_gets_images_in_its_rows(run, tmp_path):
+    """One image is a file beside the rows, one is in the row, one on a network, and one is not there."""
+    sizes = {"width": 64, "height": 48}
+    images = [png(tmp_path), "data:image/png;base64,eA==", "https://host/a.png", "gone.png"]
+    source = write_rows(tmp_path / "in.jsonl", *[{**ROW, **sizes, "image": each} for each in images])
+    out = tmp_path / "out.jsonl"
+    found = run("convert", source, "--out", out, "--for", "nemo_gym", *PIXEL, "--skip-bad")
+    assert found.code == 0
+    assert "image: its bytes cannot be read" in found.err
+    assert "cannot read 'gone.png'" in found.err
+    assert "have relative paths" not in found.err
+    url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+    rows = read_rows(out)
+    shown = [row["responses_create_params"]["input"][0]["content"][0] for row in rows]
+    assert shown == [{"type": "input_image", "image_url": each, "detail": "auto"} for each in (url, images[2])]
+    assert [{"image", "images"} & {*row} for row in rows] == [set(), set()]
+
+
+def test_trainers_that_read_no_such_file(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", ROW)
+    for trainer, form, said in [
+        ("nemo_gym", "parquet", "nemo_gym reads JSON lines; write a file that ends in .jsonl"),
+        (
+            "openenv",
+            "jsonl",
+            "--for openenv: it reads no file of rows; give rows with instruction, image and target to",
+        ),
+    ]:
+        found = run("convert", source, "--out", tmp_path / f"out.{form}", "--for", trainer, *PIXEL)
+        assert found.code == 2
+        assert said in found.err
+    assert names(tmp_path) == ["in.jsonl"]
 
 
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])

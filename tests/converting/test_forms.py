@@ -44,6 +44,19 @@ def test_easyr1():
     assert LAYOUTS["easyr1"].row(row) == {"problem": "<image>Where? 打开", "answer": WIRE}
 
 
+def test_nemo_gym():
+    row = sample(
+        {**ROW, "img": "data:image/gif;base64,R0lG"}, Wording(system="You click.", template="On {instruction}?")
+    )
+    asked = [
+        {"type": "input_image", "image_url": "data:image/gif;base64,R0lG", "detail": "auto"},
+        {"type": "input_text", "text": "On 打开?"},
+    ]
+    said = [{"type": "input_text", "text": "You click."}]
+    messages = [{"role": "system", "content": said}, {"role": "user", "content": asked}]
+    assert LAYOUTS["nemo_gym"].row(row) == {"responses_create_params": {"input": messages}, "target": WIRE}
+
+
 def test_images_as_fields():
     images = sample({**ROW, "img": ["a.png", {"bytes": b"GIF", "path": "b.gif"}]}).images
     fields = [image.as_field() for image in images]
@@ -67,8 +80,9 @@ def test_what_messages_have_beside_their_text():
     asked = {**ROW, "ask": [{"role": "user", "content": "Save", "name": "Ann"}]}
     for trainer, content in (("verl", "<image>Save"), ("trl", "Save")):
         assert LAYOUTS[trainer].row(sample(asked))["prompt"] == [{"role": "user", "content": content, "name": "Ann"}]
-    with pytest.raises(ConvertError, match="its messages have name, for which EasyR1 has no place"):
-        LAYOUTS["easyr1"].row(sample(asked))
+    for trainer, named in (("easyr1", "EasyR1"), ("nemo_gym", "NeMo-Gym")):
+        with pytest.raises(ConvertError, match=f"its messages have name, for which {named} has no place"):
+            LAYOUTS[trainer].row(sample(asked))
 
 
 VERLS_OWN = """
@@ -88,7 +102,7 @@ def test_names_that_verl_keeps_for_itself():
     assert form.taken(["extra_info", "reward_model"]) == form.reserved - {"agent_name", "__rollout_n__"}
 
 
-@pytest.mark.parametrize("trainer", LAYOUTS)
+@pytest.mark.parametrize("trainer", [name for name, each in LAYOUTS.items() if not each.embedded])
 def test_every_column_has_a_type_and_holds_whatever_the_target_is(trainer):
     pyarrow = pytest.importorskip("pyarrow")
     form = LAYOUTS[trainer]
