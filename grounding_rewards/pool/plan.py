@@ -58,6 +58,12 @@ class Candidate:
         return f"{self.name}({listed})" if listed else self.name
 
 
+_REFERENCES = (
+    Candidate("control", REFERENCE, built=lambda stats: np.where(stats.n > 0, 1.0, 0.0)),
+    Candidate("next", REFERENCE, built=lambda stats: np.bincount(next_pool(stats, seed=0).kept, minlength=len(stats))),
+)
+
+
 def candidates(specs: Iterable[str | Mapping[str, Any]] = ()) -> list[Candidate]:
     """Build methods for a comparison; those whose required arguments are missing only name them."""
     chosen = list[Candidate]()
@@ -199,7 +205,7 @@ def compare(
     if not stats.n.any():
         raise PoolError("no sample has a scored rollout; expected one or more to compare methods")
     place = None if rollouts is None else _places(stats, rollouts)
-    every = [*_references(), *methods]
+    every = [*_REFERENCES, *methods]
     rows, weights, left_out = list[tuple[Candidate, dict[str, Any]]](), list[Floats](), list[Candidate]()
     for done, method in enumerate(every):
         advance(done / len(every))
@@ -215,14 +221,6 @@ def compare(
             weights.append(weighed)
     counts = len(stats), int((stats.n > 0).sum()), int((stats.n + stats.unscored).sum())
     return Plan(*counts, tuple(rows), tuple(left_out), overlaps(weights), stats.sample_id, tuple(weights))
-
-
-def _references() -> list[Candidate]:
-    pools = {
-        "control": lambda stats: np.where(stats.n > 0, 1.0, 0.0),
-        "next": lambda stats: np.bincount(next_pool(stats, seed=0).kept, minlength=len(stats)).astype(np.float64),
-    }
-    return [Candidate(name, REFERENCE, built=pool) for name, pool in pools.items()]
 
 
 def _weighed(
@@ -245,7 +243,7 @@ def _weighed(
         further = allocate(stats, method.built)
         number, weights = int(further.sum()), further.astype(np.float64)
     else:
-        weights = method.built(stats) if method.kind == REFERENCE else select(stats, method.built)
+        weights = method.built(stats).astype(np.float64) if method.kind == REFERENCE else select(stats, method.built)
     for row in np.flatnonzero(weights < 0)[:1]:
         raise PoolError(
             f"keeps nothing: {stats.named(row)} has the weight {weights[row]:g}, and a pool is drawn by weights from 0"

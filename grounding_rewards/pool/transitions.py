@@ -170,7 +170,7 @@ def fitted_prior(n: ArrayLike, correct: ArrayLike) -> dict[str, Any]:
     found = _likeliest(np.asarray(n, np.int64), np.asarray(correct, np.int64))
     a, b = found or JEFFREYS
     said = "the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in"
-    said = contradiction(n, correct, a, b, fitted=2) if found else said
+    said = contradiction(n, correct, a, b) if found else said
     return {"name": "fit", "a": a, "b": b, "said": said, "rate": _rate(a, b)}
 
 
@@ -206,11 +206,11 @@ def _likeliest(n: Ints, right: Ints) -> tuple[float, float] | None:
     return float(mean * size), float((1 - mean) * size)
 
 
-def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitted: int = 0) -> str:
-    """Return a warning where Pearson's chi-square test rejects Beta(a, b) at 5 %, else "".
+def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float) -> str:
+    """Return a warning where Pearson's chi-square test rejects a fitted Beta(a, b) at 5 %, else "".
 
-    The cells are numbers of right rollouts, neighbours merged until 5 samples are expected in each; each of the
-    ``fitted`` parameters costs a degree of freedom.
+    The cells are numbers of right rollouts, neighbours merged until 5 samples are expected in each; each of
+    both parameters costs a degree of freedom.
     """
     from scipy.special import chdtrc
 
@@ -229,7 +229,7 @@ def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitte
     if len(cells) > 1 and cells[-1][1] < _FEWEST:  # the last cell has no neighbour above
         cells[-2:] = [list(map(sum, zip(*cells[-2:], strict=True)))]
     statistic = math.fsum((seen - mean) ** 2 / mean for seen, mean in cells if mean)
-    freedom = len(cells) - 1 - fitted
+    freedom = len(cells) - 3
     if freedom < 1 or chdtrc(freedom, statistic) >= 0.05:
         return ""
     return (

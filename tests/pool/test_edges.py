@@ -8,8 +8,8 @@ import pytest
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.plugins.named import FunctionSelector
 from grounding_rewards.pool import MeanBand, SampleStats, Spread, sample_stats, select, selector
-from grounding_rewards.pool.curriculum import StageGate, band_check
-from grounding_rewards.pool.curriculum.command import declared_bands
+from grounding_rewards.pool.curriculum import StageGate, command
+from grounding_rewards.pool.curriculum.command import check_bands, declared_bands
 from grounding_rewards.pool.curriculum.stages import Curriculum, Progress, RateBand, Stage, stage_sets
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.temperature import sweep
@@ -85,13 +85,13 @@ def test_an_interval_is_the_same_however_many_draws_are_held_at_once(monkeypatch
 @pytest.mark.parametrize("rate", [0.2, 0.4])
 def test_a_declared_band_has_both_its_edges_inside(rate):
     counts = {"a": {"easy": (9, 10), "hard": (int(10 * rate), 10)}}
-    found = band_check.check_bands(counts, {"easy": (0.5, 1.0), "hard": (0.2, 0.4)})
+    found = check_bands(counts, {"easy": (0.5, 1.0), "hard": (0.2, 0.4)})
     assert found["overall"]["bands"][1]["inside"]
 
 
 def test_intervals_that_touch_are_not_apart(monkeypatch):
-    monkeypatch.setattr(band_check, "wilson", partial(intervals.wilson, z=1.0))
-    found = band_check.check_bands({"a": {"easy": (1, 1), "hard": (0, 1)}}, dict.fromkeys(("easy", "hard"), (0.0, 1.0)))
+    monkeypatch.setattr(command, "wilson", partial(intervals.wilson, z=1.0))
+    found = check_bands({"a": {"easy": (1, 1), "hard": (0, 1)}}, dict.fromkeys(("easy", "hard"), (0.0, 1.0)))
     assert found["problems"] == [
         "all types: easy and hard are not apart: the intervals of easy 1.000 [0.500, 1.000] and hard 0.000 "
         "[0.000, 0.500] overlap"

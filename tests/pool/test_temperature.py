@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import SampleStats, temperature
-from grounding_rewards.stats.intervals import Bootstrap
 from tests.pool.made import plainly
 
 SEED_CURVE = {1.1: 631, 1.4: 634, 1.7: 628, 2.0: 550}
@@ -181,11 +180,3 @@ def test_order_of_samples_plays_no_part_and_the_choice_has_not_collapsed(rates, 
     assert not any(row.collapsed for row in found.rows[start : chosen + 1])
     assert all(row.collapsed for row in found.rows[chosen + 1 : chosen + 2])
     assert all(0 <= row.low <= row.accuracy + 1e-9 and row.accuracy <= row.high + 1e-9 for row in found.rows)
-
-
-def test_the_bootstrap_has_the_width_of_the_normal_interval():
-    values = np.random.default_rng(3).random(500)
-    low, high = Bootstrap(2000, 1, 0.95).interval(values)
-    half = 1.96 * values.std() / 500**0.5
-    assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=half / 10)
-    assert Bootstrap(2000, 1, 0.95).interval(values[::-1]) == (low, high)

@@ -54,8 +54,7 @@ def curriculum(
     """
     if out is None and not validate:
         raise PoolError("--out: expected a directory for the stages, or --validate to check bands alone")
-    from grounding_rewards.pool.curriculum.band_check import check_stats
-    from grounding_rewards.pool.curriculum.command import declared_bands, write_stages
+    from grounding_rewards.pool.curriculum.command import check_stats, declared_bands, write_stages
     from grounding_rewards.pool.curriculum.stages import read_curriculum
 
     options.check_data(data, id_column, split)

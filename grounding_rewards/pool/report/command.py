@@ -112,11 +112,11 @@ def write_view(
                     f"a page holds {count(MOST)} rollouts; got {count(rows.rollouts)}: choose a round as PATH@ROUND, "
                     "or look at all of them by --serve"
                 )
-            block, pictured = _whole(
-                rows, options,
-                lambda groups, shown: _screenshots(data, screenshots, reporting.warn, groups, shown)
-                if data else shown,
-            )  # fmt: skip
+            every = rows.every()
+            groups, shown = _samples(every, options)
+            if data is not None:
+                shown = _screenshots(data, screenshots, reporting.warn, groups, shown)
+            block, pictured = _whole(rows, every, shown)
             advance(1.0)
             write_page(out, _page(rows, read, block))
             return {"page": str(out), "samples": rows.samples, "rollouts": rows.rollouts, "screenshots": pictured}
@@ -185,17 +185,19 @@ def listing(
         return []
     known = {each.sample_id: each for each in pictured if each.image is not None}
     with Rows(held, labels) as rows:
-        block, _ = _whole(rows, options, lambda groups, shown: [known.get(each.sample_id, each) for each in shown])
+        every = rows.every()
+        block, _ = _whole(rows, every, [known.get(each.sample_id, each) for each in _samples(every, options)[1]])
     return [section("list", "Rollouts", "Numbers and bars above lead to the rollouts that they count.", [block])]
 
 
-def _whole(
-    rows: Rows, options: Options, pictured: Callable[[list[_Group], list[ShownSample]], list[ShownSample]]
-) -> tuple[Block, int]:
-    """Return all rollouts as a block, samples, columns and filters over them, and the number of its screenshots."""
-    every = rows.every()
+def _samples(every: _Group, options: Options) -> tuple[list[_Group], list[ShownSample]]:
+    """Return the rollouts of each sample, and the samples."""
     groups = [list(group) for _, group in groupby(every, lambda row: row["sample"])]
-    shown = pictured(groups, [_shown(group, options) for group in groups])
+    return groups, [_shown(group, options) for group in groups]
+
+
+def _whole(rows: Rows, every: _Group, shown: Sequence[ShownSample]) -> tuple[Block, int]:
+    """Return all rollouts as a block, samples, columns and filters over them, and the number of its screenshots."""
     images = {image: number for number, image in enumerate(dict.fromkeys(each.image for each in shown if each.image))}
     columns = {name: [value(row) for row in every] for name, value in _ROW.items()}
     filters = [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from grounding_rewards.errors import GroundingRewardsError, PoolError
 from grounding_rewards.pool import SampleStats, sample_stats
 from grounding_rewards.pool.curriculum import StageGate
-from grounding_rewards.pool.curriculum.band_check import check_bands, check_stats
+from grounding_rewards.pool.curriculum.command import check_bands, check_stats
 from grounding_rewards.pool.curriculum.stages import (
     BETWEEN,
     UNMEASURED,
