@@ -23,9 +23,6 @@ from grounding_rewards.wording import plural
 TINY, GIANT = 1e-5, 0.5
 """Shares of the screen below and above which a target is hardly an element of it: 5 x 4 pixels of 1920 x 1080."""
 
-WHOLE = (CoordSpace.THOUSANDTHS, CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL)
-"""Spaces in which answers are whole numbers."""
-
 _ROUNDING = 1e-9
 _CHANCE = 1e-9
 """Probability below which all places lie within 0..1000 of larger images by chance."""
@@ -189,7 +186,7 @@ whole thousandths; leave them out: no rollout ever solves them
     def _reach(self, usable: Targets, read: Targets, sizes: Any, place: Callable[[int], str]) -> NDArray[np.bool_]:
         """Find places without any whole number of the space of answers, and count the targets that have no other."""
         regions, space = usable.regions, self.recipe.response_space
-        if space not in WHOLE or not self.answered:
+        if space not in _NAMES or not self.answered:
             return np.zeros(len(regions.row), np.bool_)
         needs = replace(self.recipe.requirements, into=space, response_space=None)
         answered = read.prepare(needs, **sizes, bad_target="abstain")
@@ -263,6 +260,7 @@ _NAMES = {
     CoordSpace.PIXEL: "pixels",
     CoordSpace.MODEL_PIXEL: "pixels of the image that the model sees",
 }
+"""Spaces in which answers are whole numbers."""
 
 
 def _code(error: TargetError, read: Targets, row: int) -> Code:

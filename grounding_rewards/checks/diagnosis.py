@@ -78,8 +78,8 @@ class Diagnosis:
     box_format: BoxFormat | None = None  # how boxes of targets were declared to be written
     first: int = 0  # number of the first row, where others are counted elsewhere and joined
     rows: int = 0  # number of rows so far
+    hits: int = 0  # number of right ones
     _outcomes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(Reason), dtype=np.int64))
-    _hits: int = 0
     _first: dict[Reason, tuple[str, list[int]]] = field(default_factory=dict)
     _bad_target: str = ""
     _suspects: list[SuspectTargets] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Diagnosis:
         count = len(scored.scores) if rows is None else min(rows, len(scored.scores))
         reason = scored.scores.reason[:count]
         self._outcomes += np.bincount(reason, minlength=len(Reason))
-        self._hits += int(np.count_nonzero(scored.scores.acc[:count] > 0))
+        self.hits += int(np.count_nonzero(scored.scores.acc[:count] > 0))
         self._keep_first(reason, scored.inputs.responses)
         self.sample.add(scored, count, self.number)
         for row, fault in getattr(scored.scores, "faults", {}).items():
@@ -140,7 +140,7 @@ class Diagnosis:
         """Add the rows that another one has counted, which follow these."""
         self._outcomes += other._outcomes
         self._to_refuse += other._to_refuse
-        self._hits += other._hits
+        self.hits += other.hits
         self._wrong_refusals += other._wrong_refusals
         self._refused |= other._refused
         self._bad_target = self._bad_target or other._bad_target
@@ -162,11 +162,6 @@ class Diagnosis:
     def parsed(self) -> int:
         """Number of rows among them whose response was read."""
         return int(self._outcomes[list(PARSED)].sum())
-
-    @property
-    def hits(self) -> int:
-        """Number of right rows."""
-        return self._hits
 
     def commonest(self) -> str:
         """Return the commonest reason for which a response was not read or lies outside, with one; "" for none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
@@ -16,11 +17,11 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import objects
 from grounding_rewards.arrays import read_only
-from grounding_rewards.catalogue import RecordedName
+from grounding_rewards.catalogue import RecordedName, list_recipes
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TargetError, near
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
+from grounding_rewards.pool.target_boxes import shares, target_boxes
 from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.launches import several_runs
@@ -262,7 +263,7 @@ class _Reading:
     target_space: CoordSpace | str | None
     recipe: Recipe | None
     warn: Note
-    unknown: dict[str, int] = field(default_factory=dict)
+    unknown: Counter[str] = field(default_factory=Counter)
     unreadable: int = 0
     first: str = ""
 
@@ -278,10 +279,10 @@ class _Reading:
             sample = known["sample_id"][row].as_py() if "sample_id" in known.column_names else row
             self.first = str(error.named(sample))
         self.unreadable += len(errors)
-        area, diagonal = shares(boxes, sizes)
-        unread = [name for name, size in zip(names, area.tolist(), strict=True) if size != size]  # NaN: not read
-        for text in not_installed(unread):
-            self.unknown[text] = self.unknown.get(text, 0) + unread.count(RecordedName(text))
+        area, diagonal = shares(boxes, sizes)  # NaN where a target is not read
+        unread = [name.text for name, size in zip(names, area.tolist(), strict=True) if name and size != size]
+        installed = list_recipes()
+        self.unknown.update(text for text in unread if text not in installed)
         return {"target_area": area, "target_diagonal": diagonal}
 
     def describe(self) -> None:
@@ -292,7 +293,7 @@ class _Reading:
         if self.unknown and self.target_space is None and self.recipe is None:
             some = ", ".join(f"{name!r:.80}" for name in sorted(self.unknown)[:3])
             self.warn(
-                f"{sum(self.unknown.values())} samples have a target that is not read, because their recipe is neither "
+                f"{self.unknown.total()} samples have a target that is not read, because their recipe is neither "
                 f"built in nor installed, and a name in a file is never loaded as code: {some}; totals and acc are the "
                 "table's own; for the sizes of their targets give --recipe NAME or --target-space SPACE"
             )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.catalogue import RecordedName, list_recipes, recorded_recipe
+from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.coords.spaces import UNIT, CoordSpace
 from grounding_rewards.errors import GroundingRewardsError, TargetError
 from grounding_rewards.scoring import KINDS, Recipe
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.targets.target import NativeForm
+
+_ANY = frozenset(KINDS)
 
 Form = tuple[NativeForm | None, CoordSpace | str | None]
 """The native form of bare targets, and the space of those that name none."""
@@ -58,25 +60,15 @@ def target_form(
     return (None, None) if chosen is None else (chosen.native, chosen.target_space)
 
 
-def not_installed(names: Collection[RecordedName | None]) -> list[str]:
-    """Return the names among these that no built-in or installed recipe has, sorted."""
-    known = list_recipes()
-    return sorted({name.text for name in names if name is not None and name.text not in known})
-
-
 def _boxes(read: Targets, image_sizes: Floats) -> Floats:
-    prepared = read.prepare(_needs(CoordSpace.PIXEL, screen=True), image_sizes=image_sizes, bad_target="abstain")
+    needs = Requirements(CoordSpace.PIXEL, None, _ANY, screen=True)
+    prepared = read.prepare(needs, image_sizes=image_sizes, bad_target="abstain")
     boxes = np.full((len(read), 4), np.nan)
     owners, first = np.unique(prepared.regions.row, return_index=True)
     usable = prepared.valid[owners]  # others keep NaN
     sizes = prepared.image_sizes[owners]
     boxes[owners[usable]] = (prepared.regions.box[first] / np.tile(sizes, 2))[usable]
     return boxes
-
-
-def _needs(into: CoordSpace, *, screen: bool = False) -> Requirements:
-    """Return requirements on places of any kind."""
-    return Requirements(into, None, frozenset(KINDS), screen=screen)
 
 
 def shares(boxes: Floats, image_sizes: Floats) -> tuple[Floats, Floats]:
@@ -106,7 +98,7 @@ def outlines(
     sizes = None if image_size is None else np.array([image_size], dtype=np.float64)
     try:
         read = Targets.from_list([target], native=native, space=space)
-        prepared = read.prepare(_needs(UNIT), image_sizes=sizes)
+        prepared = read.prepare(Requirements(UNIT, None, _ANY), image_sizes=sizes)
     except GroundingRewardsError:  # a report shows the sample without its target
         return ()
     return tuple(prepared.regions.outline(place) for place in range(len(prepared.regions.row)))

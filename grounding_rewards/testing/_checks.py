@@ -8,7 +8,7 @@ import io
 import pickle
 import random
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -101,15 +101,14 @@ def survives_copies(name: str, thing: Any) -> None:
         raise AssertionError(f"{name} has another hash than its copy, which equals it: make it a frozen dataclass")
 
 
-def declared(name: str, keys: Sequence[str], thing: Any) -> tuple[Any, ...]:
-    """Return what a verifier or a selector declares; raise AssertionError where it is neither or declares nonsense."""
+@contextlib.contextmanager
+def declared(name: str, keys: Sequence[str], thing: Any) -> Iterator[None]:
+    """Check that a verifier or a method declares what it must, can be copied, and declares the same at the end."""
     if wrong := why_invalid(thing, keys):
         raise AssertionError(f"{name} {wrong}")
-    return tuple(getattr(thing, key) for key in keys)
-
-
-def check_unchanged(name: str, keys: Sequence[str], thing: Any, before: tuple[Any, ...]) -> None:
-    """Check that the declared attributes are those of before."""
+    before = tuple(getattr(thing, key) for key in keys)
+    survives_copies(name, thing)
+    yield
     after = tuple(getattr(thing, key) for key in keys)
     if after != before:
         raise AssertionError(f"{name} declares {', '.join(keys)} as {after}, and {before} before: expected the same")

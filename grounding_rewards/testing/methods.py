@@ -14,7 +14,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, SelectorError
 from grounding_rewards.plugins.named import CHOICE, SELECTOR, kind_of
 from grounding_rewards.pool import Choice, RolloutColumns, SampleStats, choose, sample_stats
-from grounding_rewards.testing._checks import brief, check_unchanged, close, declared, quietly, survives_copies
+from grounding_rewards.testing._checks import brief, close, declared, quietly
 from grounding_rewards.verifiers.contract import SELECTOR as BOUNDS
 
 
@@ -44,13 +44,8 @@ def check_method(method: Any, *, seed: int = 0) -> None:
     """
     kind = SELECTOR if isinstance(method, type) else kind_of(method)
     name = f"{kind} {brief(method)}"
-    before = declared(name, BOUNDS, method)
-    survives_copies(name, method)
-    if kind == CHOICE:
-        _check_choice(name, method, seed)
-    else:
-        _check_numbers(name, method, seed)
-    check_unchanged(name, BOUNDS, method, before)
+    with declared(name, BOUNDS, method):
+        (_check_choice if kind == CHOICE else _check_numbers)(name, method, seed)
 
 
 def _check_numbers(name: str, method: Any, seed: int) -> None:

@@ -20,16 +20,7 @@ from grounding_rewards.rollouts import Predictions, Reason, Rollouts, group_code
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, into_space
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.requirements import Requirements
-from grounding_rewards.testing._checks import (
-    brief,
-    check_unchanged,
-    close,
-    declared,
-    members,
-    quietly,
-    same_bits,
-    survives_copies,
-)
+from grounding_rewards.testing._checks import brief, close, declared, members, quietly, same_bits
 from grounding_rewards.testing.hostile import short_responses
 from grounding_rewards.verifiers.contract import VERIFIER
 from grounding_rewards.verifiers.terms import Verifier
@@ -77,20 +68,18 @@ def check_verifier(
     """
     name, columns = brief(verifier), tuple(extras or ())
     rows = with_extras(generated_rows(seed), extras or {}, target_extras)
-    before = declared(name, VERIFIER, verifier)
-    survives_copies(name, verifier)
-    for turn, space in enumerate(CoordSpace):
-        # A quarter of the groups in each space: all of them in all four would take four times as long.
-        some = tuple(row for row in rows if row.group % len(CoordSpace) == turn)
-        _Check(name, verifier, some, columns).space(space)
-    check = _Check(name, verifier, rows, columns)
-    check.without_sizes()
-    if scale:
-        check.moved("grown by 4", 4.0, (0.0, 0.0))
-        check.moved("shrunk by 2", 0.5, (0.0, 0.0))
-    if translation:
-        check.moved("moved by (24, -16)", 1.0, (24.0, -16.0))
-    check_unchanged(name, VERIFIER, verifier, before)
+    with declared(name, VERIFIER, verifier):
+        for turn, space in enumerate(CoordSpace):
+            # A quarter of the groups in each space: all of them in all four would take four times as long.
+            some = tuple(row for row in rows if row.group % len(CoordSpace) == turn)
+            _Check(name, verifier, some, columns).space(space)
+        check = _Check(name, verifier, rows, columns)
+        check.without_sizes()
+        if scale:
+            check.moved("grown by 4", 4.0, (0.0, 0.0))
+            check.moved("shrunk by 2", 0.5, (0.0, 0.0))
+        if translation:
+            check.moved("moved by (24, -16)", 1.0, (24.0, -16.0))
 
 
 Equal = Callable[[Any, Any], NDArray[np.bool_]]
