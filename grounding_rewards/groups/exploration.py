@@ -69,6 +69,15 @@ def mean_bonus(counts: ArrayLike, groups: ArrayLike, *, others: bool = False) ->
     return bonus
 
 
+def constant_bonus(counts: ArrayLike, b0: float) -> Floats:
+    """Return b - b0; b is that of ``ucb_bonus``. A review names a b0 of 1 for easy data, and 0.5 for medium difficulty.
+
+    >>> constant_bonus([4, 4, 4, 1], 0.5)
+    array([0. , 0. , 0. , 0.5])
+    """
+    return np.where(np.asarray(counts, np.int64) > 0, ucb_bonus(counts) - b0, 0.0)
+
+
 def batch_penalty(answers: ArrayLike, groups: ArrayLike) -> Floats:
     """Return b_i = -(1 / K) · (number of other rollouts of the group with the same answer), of a group of K.
 

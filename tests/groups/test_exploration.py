@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.groups.exploration import answer_counts, batch_penalty, mean_bonus, ucb_bonus
+from grounding_rewards.groups.exploration import answer_counts, batch_penalty, constant_bonus, mean_bonus, ucb_bonus
 
 A, B = 7, 8
 
@@ -18,6 +18,7 @@ def test_no_answer_has_no_bonus_and_counts_in_the_group_alone():
     assert counts.tolist() == [2, 0, 0, 2]
     assert ucb_bonus(counts).tolist() == pytest.approx([0.5**0.5, 0, 0, 0.5**0.5])
     assert mean_bonus(counts, group).tolist() == [0.0] * 4
+    assert constant_bonus(counts, 1).tolist() == pytest.approx([0.5**0.5 - 1, 0, 0, 0.5**0.5 - 1])
     assert batch_penalty(answers, group).tolist() == [-0.25, 0.0, 0.0, -0.25]
 
 

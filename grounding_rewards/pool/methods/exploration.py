@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from grounding_rewards.groups.exploration import answer_counts, batch_penalty, mean_bonus, ucb_bonus
+from grounding_rewards.groups.exploration import answer_counts, batch_penalty, constant_bonus, mean_bonus, ucb_bonus
 from grounding_rewards.plugins.named import CHOICE
 from grounding_rewards.pool.methods import Choice, Method, setting
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, moments
@@ -58,7 +58,7 @@ class OutcomeExploration(Method):
             if self.form in ("mean", "leave_one_out"):
                 bonus = mean_bonus(counts, group, others=self.form == "leave_one_out")
             else:
-                bonus = np.where(counts > 0, ucb_bonus(counts) - (self.b0 or 0.0), 0.0)
+                bonus = ucb_bonus(counts) if self.b0 is None else constant_bonus(counts, self.b0)
         if self.solved == "zero" and len(group):
             right, wrong = (np.bincount(group, weights=rollouts.acc == acc) for acc in (1, 0))
             bonus = np.where(((right > 0) & (wrong == 0))[group], 0.0, bonus)
