@@ -14,12 +14,12 @@ from grounding_rewards.pool.curriculum.stages import Curriculum, Progress, RateB
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.stats import intervals
+from tests.pool.made import counted
 
 
 def of_ten(*right):
     """Samples s0, s1, ... with so many right rollouts of ten."""
-    names = np.array([f"s{place}" for place in range(len(right))], dtype=object)
-    return SampleStats(names, np.full(len(right), 10), np.array(right))
+    return counted(right, 10)
 
 
 def grouped(*totals):

@@ -7,21 +7,18 @@ import pyarrow as pa
 import pytest
 
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool import SampleStats, sample_stats, stats_table
+from grounding_rewards.pool import sample_stats, stats_table
 from grounding_rewards.pool.aggregate import ALL
 from grounding_rewards.pool.stats_table import from_table, in_tables, read_stats, to_table
 from grounding_rewards.pool.summary import summary
 from grounding_rewards.tables.writing import write_file
-
-
-def solved(n, right, **columns):
-    names = np.array([f"s{place}" for place in range(len(n))], dtype=object)
-    return SampleStats(names, np.array(n), np.array(right), **columns)
+from tests.pool.made import counted
 
 
 def test_samples_are_counted_by_how_they_fared():
-    source = np.array(["web", "web", "app", None, "app"], dtype=object)
-    stats = solved([8, 8, 8, 4, 0], [8, 0, 3, 2, 0], source=source, unscored=np.array([0, 1, 0, 0, 2]))
+    stats = counted(
+        [8, 0, 3, 2, 0], [8, 8, 8, 4, 0], source=["web", "web", "app", None, "app"], unscored=[0, 1, 0, 0, 2]
+    )
     found = summary(stats, ks=[1, 8])
     counts = ("samples", "rollouts", "unscored", "unscored_samples", "all_correct", "none_correct", "mixed")
     assert [found[name] for name in counts] == [5, 31, 3, 1, 1, 1, 2]
@@ -57,7 +54,7 @@ def test_statistics_written_and_read_are_the_same(tmp_path, suffix):
 
 
 def test_what_follows_from_statistics_stands_beside_them():
-    stats = solved([8, 0], [1, 0], dispersion=np.array([0.1, 0.2]), target_diagonal=np.array([0.4, 0.0]))
+    stats = counted([1, 0], [8, 0], dispersion=[0.1, 0.2], target_diagonal=[0.4, 0.0])
     first, second = to_table(stats, ks=[4]).to_pylist()
     assert (first["pass_rate"], first["pass_at_4"], first["dispersion_target"]) == (0.125, 0.5, 0.25)
     assert [round(first[name], 4) for name in ("wilson_low", "wilson_high")] == [0.0224, 0.4709]

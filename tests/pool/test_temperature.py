@@ -9,18 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool import SampleStats, temperature
+from grounding_rewards.pool import temperature
+from tests.pool.made import counted as at
 from tests.pool.made import plainly
 
 SEED_CURVE = {1.1: 631, 1.4: 634, 1.7: 628, 2.0: 550}
 """Right rollouts of 1,000 by temperature."""
-
-
-def at(right, n=8, **columns):
-    """Statistics of samples s0, s1, ... from their right rollouts."""
-    names = np.array([f"s{place}" for place in range(len(right))], dtype=object)
-    found = SampleStats(names, np.full(len(right), n), np.array(right, dtype=np.int64))
-    return replace(found, **{name: np.asarray(column) for name, column in columns.items()})
 
 
 def sweep(*given, **options):
@@ -167,7 +161,7 @@ RATES = st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=30)
 
 
 @given(RATES, st.integers(0, 99), st.sampled_from(["bootstrap", "tolerance"]))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_order_of_samples_plays_no_part_and_the_choice_has_not_collapsed(rates, seed, rule):
     stats = {warm: at(list(right), n=4) for warm, right in zip((1.0, 1.5, 2.0), zip(*rates, strict=True), strict=True)}
     rng = np.random.default_rng(seed)

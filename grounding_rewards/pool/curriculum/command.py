@@ -308,7 +308,7 @@ def _stage(place: int, staged: StageSets, files: Sequence[str] | None) -> dict[s
         "stage": place + 1,
         "name": part.stage.name,
         "epochs": part.stage.epochs,
-        "samples": len(part),
+        "samples": len(part.rows),
         "up": None if place == last else place + 2,
         "down": place or None,
         "bands": list(part.quotas),

@@ -311,9 +311,6 @@ class StageSet:
     # By band its samples that are available, asked for, taken, and missing: other bands do not stand in for these.
     quotas: tuple[dict[str, Any], ...]
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
 
 @dataclass(frozen=True, eq=False)
 class StageSets:

@@ -25,6 +25,7 @@ from grounding_rewards.pool.curriculum.stages import (
     stage_sets,
     stage_weights,
 )
+from tests.pool.made import counted
 
 BANDS = RateBand("easy", 0.9, 1.0), RateBand("medium", 0.6, 0.8), RateBand("hard", 0.3, 0.5)
 RANGES = dict.fromkeys(("easy", "medium", "hard"), (0.0, 1.0))
@@ -32,9 +33,7 @@ RANGES = dict.fromkeys(("easy", "medium", "hard"), (0.0, 1.0))
 
 def of_rates(*counts: tuple[int, int], **columns: Any) -> SampleStats:
     """Samples a0, a1, ... with so many right rollouts of so many."""
-    correct, n = np.array(counts, dtype=np.int64).reshape(-1, 2).T
-    names = np.array([f"a{place}" for place in range(len(n))], dtype=object)
-    return SampleStats(names, n, correct, **columns)
+    return counted(*np.array(counts, dtype=np.int64).reshape(-1, 2).T, name="a{}", **columns)
 
 
 def plan(*stages: Stage, **more: Any) -> Curriculum:
@@ -122,7 +121,7 @@ def test_no_sample_is_taken_twice_and_the_shortfall_is_reported() -> None:
     found = stage_sets(stats, plan(Stage("mix", ("easy", "hard"), (1, 1), size=10)))
     (mix,) = found.sets
     assert [(quota["asked"], quota["taken"], quota["shortfall"]) for quota in mix.quotas] == [(5, 5, 0), (5, 2, 3)]
-    assert len(set(mix.rows.tolist())) == len(mix) == 7
+    assert len(set(mix.rows.tolist())) == len(mix.rows) == 7
     assert found.outside.tolist() == [11]
     assert found.counts == {"easy": 9, "medium": 0, "hard": 2, "between": 1, "unmeasured": 0}
     with pytest.raises(PoolError, match=r"stage 's' has no samples \(in its bands: easy 9, medium 0\); widen"):
@@ -161,7 +160,7 @@ def test_quotas_are_met_within_one_and_the_order_of_rows_changes_nothing(pool: A
     for quota, share in zip(found.quotas, stage.shares, strict=True):
         assert abs(quota["asked"] - stage.size * share / sum(stage.shares)) < 1
         assert quota["taken"] == min(quota["asked"], quota["available"])
-    assert len(set(found.rows.tolist())) == len(found) == sum(quota["taken"] for quota in found.quotas)
+    assert len(set(found.rows.tolist())) == len(found.rows) == sum(quota["taken"] for quota in found.quotas)
     order = list(range(len(stats)))
     shuffled.shuffle(order)
     again = stage_sets(stats.taken(order), curriculum, seed).sets[0]

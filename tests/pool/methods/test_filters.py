@@ -27,6 +27,7 @@ from grounding_rewards.pool import (
 )
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.testing import check_method
+from tests.pool import made
 
 IDS = ["all"] * 4 + ["half"] * 4 + ["none"] * 4 + ["new"] * 2
 ACC = [1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, None, None]
@@ -35,9 +36,7 @@ STATS = sample_stats(IDS, ACC)
 
 def counted(*pairs):
     """Samples with so many right rollouts of so many."""
-    right, n = zip(*pairs, strict=True)
-    names = np.array([str(row) for row in range(len(n))], dtype=object)
-    return SampleStats(names, np.array(n), np.array(right))
+    return made.counted(*zip(*pairs, strict=True), name="{}")
 
 
 def grouped(*groups):

@@ -31,15 +31,11 @@ from grounding_rewards.pool.plan import (
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.summary import PASS_RATES, pass_rate_bins
 from tests.cli.command import write_rows
+from tests.pool.made import counted as stats
 from tests.pool.made import plainly
 from tests.pool.plan.made import ROWS, SELECTED, Short, five, five_rollouts
 
 WEIGHTS = st.lists(st.floats(0, 1e300), min_size=1, max_size=30).filter(any)
-
-
-def stats(right, n):
-    right = np.array(right)
-    return SampleStats(np.arange(len(right)).astype(object), np.broadcast_to(n, right.shape), right)
 
 
 def measures(*given):

@@ -6,22 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from grounding_rewards.pool import SampleStats
 from grounding_rewards.pool.report.rounds import Round
 from grounding_rewards.pool.report.samples import ShownSample
+from tests.pool.made import counted
 
 HOSTILE = "<script>alert('$x$')</script> \u65e5\u672c & \"q\"\n\x1b[31m"
 
 
 def stats(n, correct, **columns):
     """Samples a, b, c, ... with so many rollouts, of which so many are right."""
-    found = SampleStats(
-        sample_id=np.array([chr(97 + place) for place in range(len(n))], dtype=object),
-        n=np.array(n, dtype=np.int64),
-        num_correct=np.array(correct, dtype=np.int64),
-    )
-    arrays = {name: np.array(values, dtype=object if name == "source" else None) for name, values in columns.items()}
-    return replace(found, **arrays)
+    found = counted(correct, n, **columns)
+    return replace(found, sample_id=np.array([chr(97 + place) for place in range(len(n))], dtype=object))
 
 
 def rounds():

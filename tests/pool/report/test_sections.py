@@ -17,6 +17,7 @@ from grounding_rewards.pool.report.rounds import NEEDS, Round, by_source, report
 from grounding_rewards.pool.report.samples import Screenshots, commonest, first_of, shortened, views
 from grounding_rewards.pool.report.sections import sections
 from grounding_rewards.pool.target_boxes import outlines
+from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.viewer.page import page
 from tests.cli.command import result_of, write_rows
 from tests.image_sources import OUT, WHY, command, hostile
@@ -337,8 +338,9 @@ def test_a_report_waits_for_nothing_and_reads_nothing_without_end(tmp_path):
     assert "is a FIFO; expected an image file" in (folder / "report" / "report.html").read_text("utf-8")
     done = command(*words, "--max-image-pixels", 199, cwd=folder)
     assert not any(each["screenshot"] for each in result_of(done.stdout)["hardest"])
-    done = command(*words, "--image-root", tmp_path / "outside", "--max-image-bytes", 3, cwd=folder)
-    assert not any(each["screenshot"] for each in result_of(done.stdout)["hardest"])
+    for images in ({"root": str(tmp_path / "outside")}, {"max_image_bytes": 3}):
+        data = Screenshots(folder / "data.jsonl", images=ImageFiles(**images))
+        assert data.shown([shown(sample_id="good")])[0][0].image is None
 
 
 def stored():
