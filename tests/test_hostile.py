@@ -52,7 +52,7 @@ def test_every_recipe_keeps_its_promises_whatever_the_response(name):
     check_recipe(gr.recipe(name, **shown_with(name)))
 
 
-@pytest.mark.parametrize(("name", "options"), zip(gr.list_recipes(), cycle(VARIANTS), strict=False))
+@pytest.mark.parametrize(("name", "options"), [*zip(gr.list_recipes(), cycle(VARIANTS), strict=False)])
 def test_every_recipe_keeps_them_whichever_answer_counts(name, options):
     formats = [text for form in ANSWER_FORMATS for text in (form.right, form.broken, form.right * 2)]
     check_recipe(gr.recipe(name, **shown_with(name), **options), responses=[*formats, *ANSWERS])

@@ -73,7 +73,8 @@ class RolloutRecorder:
         self.directory = _absolute(directory)
         self.parts, self.further = tuple(parts), tuple(further)
         self.schema = rollout_schema(self.parts, self.further)
-        pa.array([])  # looks for pandas once, under a lock that a fork in the middle of it would leave locked for ever
+        # Looks for pandas and numpy.ma once, under locks that a fork in the middle of it would leave locked for ever.
+        pa.array(np.arange(1))
         self._renew()
         try:
             self._begin()

@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
+from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
@@ -92,7 +93,20 @@ def of_verl(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
         return await asyncio.gather(*[verl.compute_score_async("", *row, {}, **OPTIONS) for row in ROWS])
 
     assert asyncio.run(together()) == found
+    if REAL == "verl":
+        for function in _by_verls_loader():
+            assert [function("", text, target, {}) for text, target in ROWS] == found
     return [(row["score"], row["acc"], row["valid"]) for row in found]
+
+
+def _by_verls_loader() -> Iterator[Callable[..., Any]]:
+    """Yield the reward by each form of path that the installed verl knows: 0.6.1 loads files alone."""
+    from omegaconf import OmegaConf
+    from verl.trainer.ppo.reward import get_custom_reward_fn
+
+    for path in (str(FOLDER / "verl.py"), f"pkg://{PLACE.format('verl')}")[: 1 if version("verl") == "0.6.1" else 2]:
+        launch = {"custom_reward_function": {"path": path, "name": "compute_score", "reward_kwargs": OPTIONS}}
+        yield get_custom_reward_fn(OmegaConf.create({**launch, "reward": launch}))  # up to 0.7.0 not below reward
 
 
 def of_easyr1(monkeypatch: pytest.MonkeyPatch) -> list[Row]:

@@ -7,6 +7,7 @@ import math
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,8 @@ def legacy(name: str, lab: Path, function: Any, **given: Any) -> Any:
     made = registry.get_reward_manager_cls(name)
     if name == "rate_limited":
         return made(None, tokenizer(lab), function)
+    if name == "dapo":  # up to verl 0.8 it fails without
+        given = {"max_resp_len": 2, "overlong_buffer_cfg": SimpleNamespace(enable=False, len=1)}
     return made(tokenizer=tokenizer(lab), num_examine=0, compute_score=function, **given)
 
 

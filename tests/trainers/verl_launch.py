@@ -75,6 +75,11 @@ def lab_in(folder: Path) -> Iterator[Path]:
 
 def compose(lab: Path, *overrides: str) -> Any:
     """verl's own config with the overrides of a launch line."""
+    return composed(lab, "reward.num_workers=1", *overrides)
+
+
+def composed(lab: Path, *overrides: str) -> Any:
+    """The same with these overrides alone."""
     config = deepcopy(_composed(*overrides))
     config.actor_rollout_ref.model.path = str(lab / "tokenizer")
     return config
@@ -85,7 +90,7 @@ def _composed(*overrides: str) -> Any:
     hydra = pytest.importorskip("hydra")
     folder = str(Path(importlib.import_module("verl").__file__ or "").parent / "trainer" / "config")
     with hydra.initialize_config_dir(folder, version_base=None):
-        return hydra.compose("ppo_trainer", ["reward.num_workers=1", *overrides])
+        return hydra.compose("ppo_trainer", list(overrides))
 
 
 def launched(base: Any, options: Mapping[str, Any], path: str = PACKAGE, *overrides: str) -> Any:
