@@ -162,10 +162,10 @@ def click_example(response_space: CoordSpace, space: CoordSpace, dialect: str) -
 
 def published(
     *,
-    space: CoordSpace,
+    space: CoordSpace | str,
     accepts: Iterable[str],
-    response_space: CoordSpace | None = None,
-    target_space: CoordSpace | None = None,
+    response_space: CoordSpace | str | None = None,
+    target_space: CoordSpace | str | None = None,
     deviations: Mapping[str, str],
     **more: Any,
 ) -> Recipe:
@@ -174,10 +174,10 @@ def published(
     ``deviations`` has the reason of each departure from the code by its name.
     """
     return Recipe(
-        space=space,
+        space=as_space(space),
         accepts=frozenset(accepts),
-        response_space=response_space or space,
-        target_space=target_space or space,
+        response_space=as_space(response_space or space),
+        target_space=as_space(target_space or space),
         thinking="read",
         deviations=tuple(Deviation(*each) for each in deviations.items()),
         **more,

@@ -183,10 +183,7 @@ class PointDistance(OfPlaces):
     reach: Positive = 0.15
 
     needs = NEEDS_SCREEN
-
-    @property
-    def judges(self) -> frozenset[str]:
-        return PLACES | {"point"}
+    judges = PLACES | {"point"}
 
     def places(self, rollouts: Rollouts) -> Floats:
         regions, screen = rollouts.targets.regions, screens(rollouts, type(self).__name__)

@@ -27,7 +27,24 @@ NEEDS_GROUPS = frozenset({"groups"})
 
 
 @dataclass(frozen=True)
-class Consensus(Term):
+class _Voting(Term):
+    """Base of ``Consensus`` and ``InConsensus``."""
+
+    size: Positive = consensus.SIZE
+
+    needs = NEEDS_GROUPS
+
+    def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float | str]:
+        """Return the largest number of votes of a row's group, and that at its point."""
+        regions = _regions(rollouts, self.size)
+        if np.isnan(regions[row]).any():
+            return {"vote": "none: there is no place in the image"}
+        here, most = consensus.votes_at(rollouts.predictions.xy, regions, rollouts.groups)
+        return {"v_max": most[row].item(), "v at the point": here[row].item()}
+
+
+@dataclass(frozen=True)
+class Consensus(_Voting):
     """(1 / (|R| · v_max)) · ∫_R v: the agreement on the region about this rollout, as a share of the largest there is.
 
     Each rollout votes for its region R: the square of side ``size`` about its point, or the box that it answered (the
@@ -42,20 +59,12 @@ class Consensus(Term):
     Source: GUI-RCPO, from the paper.
     """
 
-    size: Positive = consensus.SIZE
-
-    needs = NEEDS_GROUPS
-
     def __call__(self, rollouts: Rollouts) -> Floats:
         return consensus.consensus_scores(_regions(rollouts, self.size), rollouts.groups)
 
-    def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float | str]:
-        """Return the votes of a row."""
-        return _votes(rollouts, row, self.size)
-
 
 @dataclass(frozen=True)
-class InConsensus(Term):
+class InConsensus(_Voting):
     """1.0 where the point lies in the consensus of its group, else 0.0: where v = v_max, and v_max >= ``votes``.
 
     v and v_max are those of ``Consensus``, whose squares have the side ``size``. Where several places have equally many
@@ -69,29 +78,13 @@ class InConsensus(Term):
     Source: GUI-RC, from the paper, which clicks there.
     """
 
-    size: Positive = consensus.SIZE
     votes: Count = 2
-
-    needs = NEEDS_GROUPS
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = _regions(rollouts, self.size)
         here, most = consensus.votes_at(rollouts.predictions.xy, regions, rollouts.groups)
         agreed: NDArray[np.bool_] = (here == most) & (most >= self.votes)
         return agreed.astype(np.float64)
-
-    def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float | str]:
-        """Return the votes of a row."""
-        return _votes(rollouts, row, self.size)
-
-
-def _votes(rollouts: Rollouts, row: int, size: float) -> dict[str, float | str]:
-    """Return the largest number of votes of a row's group, and that at its point."""
-    regions = _regions(rollouts, size)
-    if np.isnan(regions[row]).any():
-        return {"vote": "none: there is no place in the image"}
-    here, most = consensus.votes_at(rollouts.predictions.xy, regions, rollouts.groups)
-    return {"v_max": most[row].item(), "v at the point": here[row].item()}
 
 
 def clicks(rollouts: Rollouts) -> Floats:

@@ -310,9 +310,7 @@ class ArgumentMatch(OfAlternatives):
     case: bool = False
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        alternatives = rollouts.targets.alternatives.canonical
-        columns = argument(rollouts, self.field, alternatives)
-        return compared(columns, len(alternatives), text_rule("exact", case=self.case), among)
+        return TextMatch(field=self.field, case=self.case).each(rollouts, among)
 
 
 @dataclass(frozen=True)

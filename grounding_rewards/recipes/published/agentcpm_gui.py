@@ -13,7 +13,6 @@ from grounding_rewards import geometry
 from grounding_rewards.actions import opposite
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AGENTCPM
 from grounding_rewards.parsing.literal import LiteralError
 from grounding_rewards.parsing.published import (
@@ -76,8 +75,8 @@ def agentcpm_gui(*, format_weight: Share = 0.0) -> Recipe:
         dialect=AGENTCPM,
         reward=weighted(type=(1.0, SameKeys()), args=(1.0, KeysAndValues()), schema=(format_weight, SchemaKept())),
         success=FullMatch(),
-        space=CoordSpace.THOUSANDTHS,
-        target_space=CoordSpace.PIXEL,
+        space="thousandths",
+        target_space="pixel",
         accepts={ACTION, BBOX, POINT},
         source=Source(_PAPER, "AgentCPM-GUI", "acbaf50", ("rft/trainer/utils/gui_eval.py",)),
         native=NATIVE,

@@ -9,7 +9,6 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.combine import steps, weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited
@@ -56,8 +55,8 @@ def agentfly() -> Recipe:
         dialect=_ANSWER,
         reward=weighted(matched=(0.8, matched), format=(0.2, Format())),
         success=steps("matched", matched, edges=[1.0], values=[0.0, 1.0]),
-        space=CoordSpace.UNIT,
-        response_space=CoordSpace.MODEL_PIXEL,
+        space="unit",
+        response_space="model_pixel",
         accepts={ACTION, BBOX},
         source=Source("AgentFly", "AgentFly", "1256586", ("rewards/gui_reward.py", "utils/ui_action_parser.py")),
         native=_NATIVE,

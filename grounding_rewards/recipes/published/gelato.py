@@ -14,7 +14,6 @@ from grounding_rewards.verifiers import Format, InsideDistance
 from grounding_rewards.verifiers.options import Share
 
 _PAPER = "Gelato: Click-100k and Gelato-30B-A3B"
-_COMMIT = "1f83dad"
 
 
 def gelato(*, format_weight: Share = 0.0) -> Recipe:
@@ -59,21 +58,17 @@ def _recipe(
 ) -> Recipe:
     miss = Example("(900, 900)", _TARGET[space])
     blind = Exploit("blind-format", "any well-formed tuple earns the format weight", weight, miss)
-    native = _NATIVE[space]
     distance = InsideDistance(polygon="half_open")  # above 0 for every hit, which is how the source counts success
     return published(
         name=name,
         dialect=BARE_TUPLE_WHOLE,
-        reward=weighted(
-            distance=(1.0 - weight, distance),
-            format=(weight, Format()),
-        ),
+        reward=weighted(distance=(1.0 - weight, distance), format=(weight, Format())),
         success=distance,
         space=space,
         response_space=response_space,
         accepts={BBOX, POLYGON},
-        source=Source(_PAPER, "Gelato", _COMMIT, (f"training_configs/rewards/{file}",)),
-        native=native,
+        source=Source(_PAPER, "Gelato", "1f83dad", (f"training_configs/rewards/{file}",)),
+        native=_NATIVE[space],
         deviations=why,
         exploits=(blind,) if weight else (),
         formula=(
@@ -81,7 +76,7 @@ def _recipe(
             "distance = 1 - ||p - c|| / diagonal inside, 0 outside"
         ),
         example=Example("(200, 150)", _TARGET[space]),
-    )  # fmt: skip
+    )
 
 
 def read_bare_list(value: Any) -> dict[str, Any] | None:

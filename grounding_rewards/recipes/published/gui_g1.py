@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import LITERAL_BOX
 from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
@@ -40,7 +39,7 @@ def gui_g1(*, iou_weight: Length = 0.25, box_weight: Length = 0.125) -> Recipe:
         dialect=LITERAL_BOX,
         reward=weighted(hit=(1.0, hit), iou=(iou_weight, Overlap(pixel_convention=True)), box=(box_weight, BoxSize())),
         success=hit,
-        space=CoordSpace.PIXEL,
+        space="pixel",
         accepts={BBOX},
         source=Source(_PAPER, "GUI-G1", "e581fe9", ("open_r1/grpo_rec.py",)),
         answers="first",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import BOX_LIST
 from grounding_rewards.parsing.readers import TURN
 from grounding_rewards.parsing.texts import SPACE
@@ -47,7 +46,7 @@ def gui_g2(*, alpha: float = 0.5, format_weight: Length = 1.0) -> Recipe:
         dialect=BOX_LIST,
         reward=weighted(point=(1.0, point), coverage=(1.0, coverage), format=(format_weight, Format(_WHOLE_BOX))),
         success=Hit(),
-        space=CoordSpace.PIXEL,
+        space="pixel",
         accepts={BBOX},
         source=Source(_PAPER, "GUI-G2", "5c5c365", ("src/gui_g2/src/open_r1/gaussian_grpo.py",)),
         answers="first",

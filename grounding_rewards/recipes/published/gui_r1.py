@@ -12,7 +12,6 @@ import numpy as np
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING
 from grounding_rewards.literals import unique_keys
 from grounding_rewards.parsing import GUI_R1
@@ -81,7 +80,7 @@ def gui_r1(*, format_weight: Share = 0.2) -> Recipe:
         dialect=GUI_R1,
         reward=weighted(matched=(1.0 - format_weight, _MATCHED), format=(format_weight, form)),
         success=_MATCHED,
-        space=CoordSpace.MODEL_PIXEL,
+        space="model_pixel",
         accepts={ACTION, BBOX, POINT},
         source=Source(_PAPER, "GUI-R1", "d43eea2", ("verl/utils/reward_score/r1gui.py",)),
         native=NATIVE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from grounding_rewards.combine import gate, weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST
 from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
@@ -43,7 +42,7 @@ def infigui_g1(*, no_think: bool = False, format_weight: Length = 1.0) -> Recipe
         dialect=POINT_LIST if no_think else THOUGHT_POINT_LIST,
         reward=weighted(format=(format_weight, readable), exploration=(1.0, Exploration())),
         success=gate(when=("format", readable), then=("hit", Hit())),
-        space=CoordSpace.MODEL_PIXEL,
+        space="model_pixel",
         accepts={BBOX},
         source=Source(_PAPER, "InfiGUI-G1", "22208e4", ("recipe/infigui-g1/reward_fn.py",)),
         answers="all",

@@ -11,7 +11,6 @@ import numpy as np
 from grounding_rewards.actions import Act
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING
 from grounding_rewards.parsing.readers import coordinate, first_call
 from grounding_rewards.parsing.reading import Form
@@ -58,9 +57,9 @@ def mobile_use() -> Recipe:
         dialect=_ANSWER,
         reward=weighted(matched=(1.0, _MATCHED), format=(1.0, _Formed())),
         success=_MATCHED,
-        space=CoordSpace.UNIT,
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.MODEL_PIXEL,
+        space="unit",
+        response_space="model_pixel",
+        target_space="model_pixel",
         accepts={ACTION, BBOX, POINT},
         source=Source("Lokshaw-Chau/EasyR1", "EasyR1 (fork)", "8673872", ("examples/reward_function/gui.py",)),
         native=_NATIVE,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import POINT_PAIR
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, published
 from grounding_rewards.scoring import POINT, Example, Exploit, Recipe, Source
@@ -33,8 +32,8 @@ def nemo_gym(*, max_dist: Positive = 0.15) -> Recipe:
         dialect=POINT_PAIR,
         reward=weighted(nearness=(1.0, PointDistance(max_dist))),
         success=NearPoint(share=max_dist, border="strict"),
-        space=CoordSpace.UNIT,
-        response_space=CoordSpace.THOUSANDTHS,
+        space="unit",
+        response_space="thousandths",
         accepts={POINT},
         source=Source("NeMo Gym", "NeMo Gym", "07d6b0d", ("resources_servers/gui_coordinate",)),
         answers="first",

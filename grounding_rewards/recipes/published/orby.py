@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from grounding_rewards.actions import Act
 from grounding_rewards.combine import product, weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.readers import coordinate, first_call
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import number, tag_text
@@ -93,7 +92,7 @@ def orby(*, form: Literal["uground", "screenspot", "qwen"] = "qwen", gaussian: b
         dialect=_FORMS[form],
         reward=weighted(format=(share, JudgedFormat(tags, ())), place=(1.0 - share, place)),
         success=hit,
-        space=CoordSpace.MODEL_PIXEL,
+        space="model_pixel",
         accepts={BBOX},
         source=source("uground", "screenspot"),
         answers="first",
@@ -167,7 +166,7 @@ def orby_action() -> Recipe:
         dialect=_DESCRIPTION,
         reward=weighted(format=(0.2, JudgedFormat(_has_both, ())), kind=(0.3, kind), argument=(0.5, argument)),
         success=product(kind=kind, argument=argument),
-        space=CoordSpace.MODEL_PIXEL,
+        space="model_pixel",
         accepts={ACTION, BBOX},
         source=source("action_description"),
         native=_DESCRIPTION_NATIVE,

@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple
 
 from grounding_rewards.actions import Act
 from grounding_rewards.combine import product, steps, weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.literal import LiteralError, read_call
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited, tag_text
@@ -86,7 +85,7 @@ def orby_subtask(
         dialect=_VERDICT if critic else _ACTION,
         reward=reward,
         success=product(**verdict) if critic else product(kind=kind, within=near, alike=alike),
-        space=CoordSpace.MODEL_PIXEL,
+        space="model_pixel",
         accepts={ACTION},
         source=source("subtask"),
         native=_VERDICT_NATIVE if critic else _ACTION_NATIVE,

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import FIRST_CALL
 from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
@@ -42,9 +41,9 @@ def se_gui(*, format_weight: Length = 0.5) -> Recipe:
         dialect=FIRST_CALL,
         reward=weighted(point=(1.0, point), format=(format_weight, well_formed)),
         success=hit,
-        space=CoordSpace.UNIT,  # nearness is measured in shares of the screen
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.MODEL_PIXEL,
+        space="unit",  # nearness is measured in shares of the screen
+        response_space="model_pixel",
+        target_space="model_pixel",
         accepts={BBOX},
         source=Source(
             "SE-GUI: Enhancing Visual Grounding for GUI Agents via Self-Evolutionary Reinforcement Learning",

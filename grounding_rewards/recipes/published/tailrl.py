@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.resizing import Resizing
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import LAST_PLACE
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
@@ -51,8 +50,8 @@ def tailrl(
         dialect=LAST_PLACE,
         reward=weighted(point=(1.0 - weight if gaussian else 1.0, point), format=(weight, Format())),
         success=hit,
-        space=CoordSpace.THOUSANDTHS,
-        response_space=CoordSpace.MODEL_PIXEL,
+        space="thousandths",
+        response_space="model_pixel",
         accepts={BBOX},
         source=Source("TailRL", "TailRL", "bd2e73a", tuple([
             f"experiments/gui_grounding/examples/reward_function/{file}.py" for file in ("gui_grounding", "segui_point")

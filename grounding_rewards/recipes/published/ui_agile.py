@@ -11,7 +11,6 @@ import numpy as np
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import gate, product, weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import UI_AGILE
 from grounding_rewards.plugins.config import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, published
@@ -93,8 +92,8 @@ def ui_agile(
         dialect=UI_AGILE,
         reward=weighted(**parts),
         success=DONE,
-        space=CoordSpace.PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
+        space="pixel",
+        response_space="model_pixel",
         accepts={ACTION, BBOX},
         source=Source(_PAPER, "UI-AGILE", "a8f7658", ("train/src/trl_train/src/open_r1/reward.py",)),
         answers="first",

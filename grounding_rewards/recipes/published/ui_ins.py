@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import INTEGER_LIST
 from grounding_rewards.recipes._shared import published
 from grounding_rewards.recipes.published.gta1 import SHARED
@@ -37,8 +36,8 @@ def ui_ins() -> Recipe:
         dialect=INTEGER_LIST,
         reward=weighted(hit=(1.0, hit)),
         success=hit,
-        space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.THOUSANDTHS,
+        space="model_pixel",
+        target_space="thousandths",
         accepts={BBOX},
         source=Source(_PAPER, "UI-Ins", "1953bbc", ("GRPO/grpo_scripts/reward_fn.py",)),
         native=NATIVE,

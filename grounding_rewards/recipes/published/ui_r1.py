@@ -10,7 +10,6 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.published import UI_R1, UI_R1_BRACED
 from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, published
@@ -125,8 +124,8 @@ def of_form(name: str, form: Form, format_weight: float) -> Recipe:
         dialect=UI_R1_BRACED if last else UI_R1,
         reward=weighted(action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(format_weight, written)),
         success=_COORDINATE,
-        space=CoordSpace.PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
+        space="pixel",
+        response_space="model_pixel",
         accepts={ACTION, BBOX},
         source=Source(_PAPER, "UI-R1", "2fe9bf0", (_FILE.format("" if form == "main" else f"-{form}"),)),
         answers="last" if last else "first",

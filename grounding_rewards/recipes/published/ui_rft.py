@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import JSON_POINT
 from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, published
 from grounding_rewards.scoring import BBOX, Example, Recipe, Source
@@ -28,7 +27,7 @@ def ui_rft() -> Recipe:
         dialect=JSON_POINT,
         reward=weighted(hit=(1.0, hit)),
         success=hit,
-        space=CoordSpace.MODEL_PIXEL,
+        space="model_pixel",
         accepts={BBOX},
         source=Source("UI-RFT", "UI-RFT", "d96b005", ("verl/utils/reward_score/ui100.py",)),
         native=NATIVE,

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from grounding_rewards.actions import normalised, opposite, towards
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import Combination, product, weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING
 from grounding_rewards.groups.returns import GAMMA
 from grounding_rewards.parsing.literal import UNREAD, read_json
@@ -85,9 +84,9 @@ def ui_s1(*, format_weight: Share = 0.1, returns: bool = False, gamma: Discount 
         dialect=UI_S1,
         reward=_returned(score, step_return) if returns else score,
         success=StepSuccess("best", judged),
-        space=CoordSpace.UNIT,  # the reach around a point is a share of the screen
-        response_space=CoordSpace.MODEL_PIXEL,
-        target_space=CoordSpace.PIXEL,
+        space="unit",  # the reach around a point is a share of the screen
+        response_space="model_pixel",
+        target_space="pixel",
         accepts={ACTION, BBOX, POINT},
         source=Source(
             "UI-S1: Advancing GUI Automation via Semi-online Reinforcement Learning",

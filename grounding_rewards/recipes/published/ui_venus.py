@@ -271,12 +271,9 @@ class NavigationCoord(Term):
         return float(max(self.alpha, 1.5 * self.beta))
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        alternatives = rollouts.targets.alternatives
-        names = alternatives.canonical.names.tolist()
+        alternatives, (pointed, moved) = rollouts.targets.alternatives, _asked(rollouts)
         near, far = _distances(rollouts, self.near, self.far)
-        pointed = np.array([name in _POINTED for name in names], dtype=np.bool_)
         score = np.where(pointed & near, self.alpha, np.where(pointed & far, self.alpha / 2, 0.0))
-        moved = np.array([name in _MOVED for name in names], dtype=np.bool_)
         if moved.any():
             _, (start, end, direction) = _moves(rollouts, far, self.far)
             most = np.where(start & direction, np.where(end, 1.5 * self.beta, self.beta), 0.0)
@@ -321,17 +318,20 @@ class NavigationMatch(Term):
     least_f1: float
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        alternatives = rollouts.targets.alternatives
-        names = alternatives.canonical.names.tolist()
+        alternatives, (pointed, moved) = rollouts.targets.alternatives, _asked(rollouts)
         near, far = _distances(rollouts, self.near, self.far)
         right = (_TYPE.each(rollouts) > 0) & _contents(rollouts, self.least_f1)[1]
-        pointed = np.array([name in _POINTED for name in names], dtype=np.bool_)
         right &= near | ~pointed | (alternatives.place < 0)
-        moved = np.array([name in _MOVED for name in names], dtype=np.bool_)
         if moved.any():
             asked, held = _moves(rollouts, far, self.far)
             right &= ~moved | ~asked | held.all(axis=0)
         return alternatives.best(right.astype(np.float64), len(rollouts))
+
+
+def _asked(rollouts: Rollouts) -> list[geometry.Bools]:
+    """Return True for alternatives that are pressed at a place, and for those that move: (k,) each."""
+    names = rollouts.targets.alternatives.canonical.names.tolist()
+    return [np.array([name in kinds for name in names], dtype=np.bool_) for kinds in (_POINTED, _MOVED)]
 
 
 def _distances(rollouts: Rollouts, *reaches: float) -> list[geometry.Bools]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING
 from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.reading import Form
@@ -43,7 +42,7 @@ def uishift() -> Recipe:
         dialect=_ANSWER,
         reward=weighted(action=(1.0, _ACTION), format=(1.0, JudgedFormat(_is_tagged, ("<answer>", "</answer>")))),
         success=_ACTION,
-        space=CoordSpace.PIXEL,
+        space="pixel",
         accepts={ACTION, BBOX, POINT},
         source=Source("UIShift", "UIShift", "d1dc722", ("train/grpo_uishift.py",)),
         native=_NATIVE,

@@ -13,7 +13,6 @@ from grounding_rewards import geometry
 from grounding_rewards.actions import Act
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import product, steps, weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import LITERAL_PAIR
 from grounding_rewards.parsing.literal import LiteralError, read_json, read_literal
 from grounding_rewards.parsing.readers import call_texts, one_line_answer, whole_pair
@@ -86,7 +85,7 @@ def vigorl(*, form: Literal["point", "grounded", "multicrop"] = "point") -> Reci
         reward=weighted(hit=(0.6, hit), format=(0.4, formed)) if several
         else weighted(hit=(0.5, hit), format=(0.5, formed)),
         success=hit,
-        space=CoordSpace.MODEL_PIXEL,
+        space="model_pixel",
         accepts={BBOX},
         source=Source("ViGoRL", "ViGoRL", "e7970c0", (f"{_FOLDER}/point_in_bbox{file}.py",)),
         native=_BOX,
@@ -219,7 +218,7 @@ def vigorl_uground(*, form: Literal["point", "intermediate"] = "point") -> Recip
         dialect=_PAIR,
         reward=weighted(nearness=(0.5, near), format=(0.5, formed)),
         success=hit,
-        space=CoordSpace.MODEL_PIXEL,
+        space="model_pixel",
         accepts={POINT},
         source=Source("ViGoRL", "ViGoRL", "e7970c0", (_FOLDER,)),
         native=NativeForm('a text "(x, y)" of whole numbers, in pixels of the image the model saw', _read_point),
@@ -240,9 +239,7 @@ def vigorl_uground(*, form: Literal["point", "intermediate"] = "point") -> Recip
 class _Nearness(OfPlaces):
     """exp(-d / 100), d pixels from the target's point; 0.0 without a predicted point."""
 
-    @property
-    def judges(self) -> frozenset[str]:
-        return PLACES | {"point"}
+    judges = PLACES | {"point"}
 
     def places(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
@@ -310,7 +307,7 @@ def vigorl_web(*, form: Literal["action", "grounded"] = "action") -> Recipe:
         dialect=_ANSWER,
         reward=weighted(matched=(0.5, matched), format=(0.5, formed)),
         success=steps("matched", matched, edges=[1.0], values=[0.0, 1.0]),
-        space=CoordSpace.MODEL_PIXEL,
+        space="model_pixel",
         accepts={ACTION},
         source=Source("ViGoRL", "ViGoRL", "e7970c0", (_FOLDER,)),
         native=NativeForm(

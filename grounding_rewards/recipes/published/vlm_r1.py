@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 from grounding_rewards.combine import steps, weighted
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import number, tag_span, tag_texts
@@ -41,8 +40,8 @@ def vlm_r1() -> Recipe:
         dialect=_ANSWER,
         reward=weighted(iou=(1.0, iou), format=(1.0, JudgedFormat(_is_well_formed, ("<think>", "</answer>")))),
         success=steps("iou", iou, edges=[0.5], values=[0.0, 1.0]),
-        space=CoordSpace.PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
+        space="pixel",
+        response_space="model_pixel",
         accepts={BBOX},
         source=Source("VLM-R1", "VLM-R1", "90052f4", (_FILE,)),
         answers="first",
