@@ -69,10 +69,7 @@ SHARED: Mapping[str, tuple[str, str]] = MappingProxyType(
             "the model, after its trainer's resizing where it has one: the size of the image that it saw is then "
             "computed from `image_size`, and its `response_space` holds, unless that is set, too.",
         ),
-        "min_pixels": (
-            _BOUND,
-            "least size of the image after the first resizing, beside `model`.",
-        ),
+        "min_pixels": (_BOUND, "least size of the image after the first resizing, beside `model`."),
         "max_pixels": (_BOUND, "largest size of the image after the first resizing, beside `model`."),
         "processor_min_pixels": (_BOUND, "least size of the image after the model's processor, beside `model`."),
         "processor_max_pixels": (_BOUND, "largest size of the image after the model's processor, beside `model`."),

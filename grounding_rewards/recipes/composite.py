@@ -14,7 +14,7 @@ from grounding_rewards.parsing import TaggedDialect
 from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.named import build
 from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, in_vocabulary, shown_with
-from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
+from grounding_rewards.scoring import ACTION, KINDS, Recipe, Source
 from grounding_rewards.verifiers import (
     ActionMatch,
     Consensus,
@@ -36,7 +36,6 @@ from grounding_rewards.verifiers.options import is_number
 from grounding_rewards.verifiers.points import Matched, MatchedF1
 from grounding_rewards.verifiers.terms import PLACES, called, judges_of, walk
 
-_KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
 _UNLABELLED = frozen({"id": "a7"})
 _ACC = "\nacc = 1 where success, which looks at no target, is above 0: it does not say that a response is right"
 _SHARED = "vocabulary"
@@ -253,8 +252,8 @@ def _accepts(accepts: Any, terms: Iterable[Verifier]) -> frozenset[str]:
     if accepts is None:
         return PLACES.union(*(judges_of(term) for term in terms))
     kinds = frozen(accepts)
-    if not isinstance(kinds, tuple) or not kinds or not set(kinds) <= set(_KINDS):
-        raise RecipeError(f"composite: option accepts: got {accepts!r:.80}; expected a list of {', '.join(_KINDS)}")
+    if not isinstance(kinds, tuple) or not kinds or not set(kinds) <= set(KINDS):
+        raise RecipeError(f"composite: option accepts: got {accepts!r:.80}; expected a list of {', '.join(KINDS)}")
     return frozenset(kinds)
 
 

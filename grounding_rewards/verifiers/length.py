@@ -19,6 +19,12 @@ from grounding_rewards.verifiers.options import Length, Number, Positive, Share
 from grounding_rewards.verifiers.terms import Term, Verifier, judges_of, reads_of, scored
 
 
+def _verifier(value: Any) -> Any:
+    if wrong := why_invalid(value, VERIFIER):
+        raise ValueError(f'a verifier (in a config its name, or {{"verifier": NAME, ...}}); this {wrong}')
+    return value
+
+
 @dataclass(frozen=True)
 class DastLength(Term):
     """DAST's length reward: max(0.5 - 0.5 λ, 0.1) where the rollout is right, min(0.9 λ - 0.1, -0.1) where it is wrong.
@@ -43,16 +49,12 @@ class DastLength(Term):
     Source: UI-R1 2fe9bf0, ``trainer/DAST_grpo_trainer.py``, after DAST.
     """
 
-    correct: Verifier = field(default=Hit(), metadata={"takes": "verifier"})  # so that configs may name one
+    correct: Annotated[Verifier, _verifier] = field(
+        default=Hit(), metadata={"takes": "verifier"}
+    )  # so that configs may name one
     above: Number = 0.0
 
     low = -1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if wrong := why_invalid(self.correct, VERIFIER):
-            expected = f'a verifier (in a config its name, or {{"verifier": NAME, ...}}); this {wrong}'
-            raise options.wrong(self, "correct", expected)
 
     @property
     def needs(self) -> frozenset[str]:
