@@ -9,8 +9,11 @@ from grounding_rewards.rollouts import Predictions, Reason, Rollouts
 from grounding_rewards.targets.columns import Targets
 
 
-def rollouts(points, targets, *, reasons=None, actions=None, text=None, size=None, space=CoordSpace.PIXEL, extras=None):
-    """Points are (x, y) or None; each row has its own target; ``size`` is that of all images."""
+def rollouts(
+    points, targets, *, reasons=None, actions=None, text=None, size=None, space=CoordSpace.PIXEL, extras=None,
+    groups=None, token_lengths=None,
+):  # fmt: skip
+    """Points are (x, y) or None; each row has its own target, and is its own group; ``size`` is that of all images."""
     xy = np.array([(np.nan, np.nan) if point is None else point for point in points], dtype=float).reshape(-1, 2)
     rows = len(xy)
     codes = [Reason.NO_ANSWER if point is None else Reason.OK for point in points] if reasons is None else reasons
@@ -21,7 +24,8 @@ def rollouts(points, targets, *, reasons=None, actions=None, text=None, size=Non
             ("bare_tuple",), space, np.array(actions or [""] * rows, dtype=object),
         ),
         targets=replace(Targets.from_list(targets), known_image_sizes=sizes, known_model_image_sizes=sizes),
-        text=text or [""] * rows, groups=np.arange(rows), token_lengths=None, extras=extras or {},
+        text=text or [""] * rows, groups=np.array(range(rows) if groups is None else groups, dtype=np.int64),
+        token_lengths=None if token_lengths is None else np.array(token_lengths, dtype=np.int64), extras=extras or {},
     )  # fmt: skip
 
 
@@ -30,11 +34,16 @@ def judge(verifier, points, target, **more):
     return verifier(rollouts(points, [target] * len(points), **more)).tolist()
 
 
-def judge_all(verifier, rows, targets, **more):
-    """The verifier's scores of rows of points, all of which count; each row has its own target."""
+def several(rows, targets, **more):
+    """Rows of points, all of which count; each row has its own target."""
     table = rollouts([row[0] if row else None for row in rows], targets, **more)
     points, offsets = ragged(rows)
-    return verifier(replace(table, predictions=replace(table.predictions, points=points, offsets=offsets))).tolist()
+    return replace(table, predictions=replace(table.predictions, points=points, offsets=offsets))
+
+
+def judge_all(verifier, rows, targets, **more):
+    """The verifier's scores of rows of points."""
+    return verifier(several(rows, targets, **more)).tolist()
 
 
 def ragged(rows):

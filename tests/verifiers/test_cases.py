@@ -20,10 +20,10 @@ from grounding_rewards.plugins.named import build
 from tests.recipes.test_cases import nearly
 from tests.verifiers.acting import acting
 from tests.verifiers.boxing import boxed
-from tests.verifiers.judging import rollouts
+from tests.verifiers.judging import rollouts, several
 
 FILES = sorted((Path(__file__).parent / "cases").glob("*.jsonl"))
-TABLES = {"points": rollouts, "boxes": boxed, "acts": acting}
+TABLES = {"points": rollouts, "boxes": boxed, "acts": acting, "rows": several}
 
 Case = dict[str, Any]
 

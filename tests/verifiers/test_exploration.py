@@ -8,43 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.arrays import ranges
-from grounding_rewards.rollouts import Reason
-from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
+from grounding_rewards.verifiers import Exploration, Hit
 from grounding_rewards.verifiers.points import collinear
 from tests.verifiers.judging import judge_all, ragged, rollouts
 
 BOX = {"bbox": [10, 20, 30, 40]}
 SQUARE = {"polygon": [0, 0, 10, 0, 10, 10, 0, 10]}
-IN = (20, 30)
-
-
-def explore(*rows, target=BOX, verifier=None):
-    return judge_all(verifier or Exploration(), rows, [target] * len(rows))
-
-
-def test_the_rank_of_the_first_hit_and_the_number_of_points():
-    for row, worth in [
-        ([IN, (0, 0)], 1 / math.sqrt(2)), ([(0, 0), IN], 0.5), ([(0, 0), (1, 0)], -0.5),
-        ([IN, (0, 0), (1, 5)], 1 / math.sqrt(3)), ([(0, 0), (1, 5), IN], 1 / 3), ([(0, 0), (1, 5), (7, 7)], -1 / 3),
-        ([(0, 0), IN, (1, 5), (21, 31)], 1 / math.sqrt(8)), ([(0, 0), (1, 5), (7, 7), (100, 2)], -0.25),
-    ]:  # fmt: skip
-        assert explore(row) == pytest.approx([worth], abs=1e-15), (row, worth)
-
-
-def test_each_row_meets_its_own_target_whatever_its_shape():
-    targets = [BOX, SQUARE, {"refusal": True}, {"circle": [5, 5, 3]}, {"regions": [BOX, SQUARE]}, {"action": "wait"}]
-    rows = [[(5, 5), IN], [(11, 5), (5, 5)], [(5, 5), IN], [(8.5, 8.5), (5, 8)], [IN, (100, 100)], [(1, 1), (2, 2)]]
-    assert judge_all(Exploration(), rows, targets) == [0.5, 0.5, -0.5, 0.5, 1 / math.sqrt(2), -0.5]
-
-
-def test_borders_and_reach_are_those_of_hit():
-    rows = [[(11, 0), (10, 10)], [(0, 0), (11, 0)]]
-    assert explore(*rows, target=SQUARE) == [0.5, 1 / math.sqrt(2)]
-    assert explore(*rows, target=SQUARE, verifier=Exploration(polygon="half_open")) == [-0.5, 1 / math.sqrt(2)]
-    point = {"point": [7, 7]}
-    assert explore([(0, 0), (7, 12)], [(7, 8), (0, 0)], target=point) == [-0.5, -0.5]
-    near = Exploration(point_radius=5)
-    assert explore([(0, 0), (7, 12)], [(7, 8), (0, 0)], target=point, verifier=near) == [0.5, 1 / math.sqrt(2)]
 
 
 points = st.tuples(st.integers(0, 60), st.integers(0, 60))
@@ -141,12 +110,3 @@ def test_the_time_grows_with_the_square_of_the_points():
     start = time.perf_counter()
     assert not any(verdicts(*rows))
     assert time.perf_counter() - start < 5, "the published test of every three points takes some 15 s"
-
-
-def test_the_verifier_asks_for_an_answer_without_a_line():
-    rows = [[(1, 1)], [(1, 1), (2, 2), (3, 3)], [], [(1, 1), (2, 2), (3, 4)], [], []]
-    reasons = [Reason.OK, Reason.OK, Reason.MALFORMED, Reason.OUT_OF_IMAGE, Reason.REFUSED, Reason.TOO_MANY]
-    targets = [{"bbox": [0, 0, 9, 9]}] * 6
-    table = rollouts([row[0] if row else None for row in rows], targets, reasons=reasons)
-    assert NotCollinear()(table).tolist() == [1, 1, 0, 1, 1, 0], "one answer a row lies on no line"
-    assert judge_all(NotCollinear(), rows, targets, reasons=reasons) == [1, 0, 0, 1, 1, 0]

@@ -27,51 +27,6 @@ def family(row, target, **options):
     return [judge_all(verifier(**options), [row], [target])[0] for verifier in FAMILY]
 
 
-@pytest.mark.parametrize(
-    ("row", "precision", "recall", "f1"),
-    [
-        ([IN_A, IN_B, IN_C], 1, 1, 1),
-        ([IN_C, IN_A, IN_B], 1, 1, 1),
-        ([IN_A, IN_B], 1, 2 / 3, 4 / 5),
-        ([IN_A], 1, 1 / 3, 1 / 2),
-        ([IN_A, IN_A], 1 / 2, 1 / 3, 2 / 5),
-        ([IN_A, (21, 31), (22, 32), IN_B], 1 / 2, 2 / 3, 4 / 7),
-        ([IN_A, IN_B, IN_C, OUT], 3 / 4, 1, 6 / 7),
-        ([IN_A, IN_B, IN_C, IN_C], 3 / 4, 1, 6 / 7),
-        ([OUT], 0, 0, 0),
-        ([OUT, (300, 5)], 0, 0, 0),
-        ([], 0, 0, 0),
-    ],
-)
-def test_several_boxes(row, precision, recall, f1):
-    assert family(row, boxes(A, B, C)) == [precision, recall, f1]
-
-
-def test_places_of_every_shape():
-    shapes = [{"polygon": [0, 0, 10, 0, 10, 10, 0, 10]}, {"circle": [50, 50, 5]}, {"bbox": list(A)}]
-    target = {"regions": shapes}
-    assert family([(5, 5), (53, 54), IN_A], target) == [1, 1, 1]
-    assert family([(10, 10), (54, 54), IN_A], target) == [2 / 3] * 3, "the border is inside, the circle's corner is not"
-    assert family([(10, 10)], target, polygon="strict") == [0, 0, 0]
-    assert family([(10, 10), (0, 0)], target, polygon="half_open") == [1 / 2, 1 / 3, 2 / 5]
-
-
-def test_points_need_a_reach():
-    target = {"regions": [{"point": [5, 5]}, {"point": [9, 5]}]}
-    row = [(4, 5), (7, 5)]
-    assert family(row, target) == [0, 0, 0]
-    assert family(row, target, point_radius=1) == [1 / 2] * 3
-    assert family(row, target, point_radius=2) == [1, 1, 1]
-    assert MatchedF1().judges == {"bbox", "polygon", "circle"}
-    assert MatchedF1(point_radius=2).judges == {"bbox", "polygon", "circle", "point"}
-
-
-def test_refusals_and_targets_without_a_place_are_worth_nothing():
-    for target in [{"refusal": True}, {"action": "wait"}]:
-        for row in [[], [IN_A]]:
-            assert family(row, target) == [0, 0, 0]
-
-
 def test_answers_without_a_place_do_not_count():
     nowhere = (np.nan, np.nan)
     assert family([nowhere, IN_A], boxes(A)) == [1, 1, 1]
@@ -80,6 +35,8 @@ def test_answers_without_a_place_do_not_count():
 
 @pytest.mark.parametrize("verifier", FAMILY)
 def test_what_it_declares(verifier):
+    assert verifier().judges == {"bbox", "polygon", "circle"}
+    assert verifier(point_radius=2).judges == {"bbox", "polygon", "circle", "point"}
     assert (verifier().low, verifier().high, verifier().needs, verifier().reads) == (0, 1, {"points"}, frozenset())
 
 
