@@ -75,15 +75,6 @@ def on_box(*texts, target=None, **more):
     return scores(texts, [target or {"bbox": BOX}] * len(texts), **more)
 
 
-def test_one_box_fits_or_not():
-    # Half of the box exactly has an overlap of 0.5, which is not more.
-    boxes = [
-        BOX, (100, 100, 200, 200), (100, 100, 201, 200), (90, 100, 300, 200), (100, 100, 500, 200),
-        (100, 100, 499, 200), (300, 200, 100, 100), (100, 200, 300, 100), (500, 500, 600, 600), (0, 0, 0, 0),
-    ]  # fmt: skip
-    assert on_box(*[looking(box) for box in boxes]) == [1, 0, 1, 1, 0, 1, 0, 0, 0, 0]
-
-
 def test_several_boxes_that_are_not_alike():
     near = (110, 100, 310, 200)  # 0.905 of both
     beside = [(300 + 10 * each, 0, 310 + 10 * each, 9) for each in range(20)]
