@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.layouts import Layout, Row
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TargetError
 from grounding_rewards.tables.columns import is_refusal, place_named, places_of
-from grounding_rewards.tables.rows import column_of, numbers_of
+from grounding_rewards.tables.rows import column_of, fields_of, numbers_of
 from grounding_rewards.tables.sample_ids import from_json
 from grounding_rewards.targets.read import PLACES
 from grounding_rewards.targets.shapes import spread
@@ -57,9 +56,8 @@ class TargetCells:
         elif several := places_of(self.column):
             cells = [replace(self, column=name, refusal="").values(rows, space) for name in several]
             values = [_only(row, self.column) for row in zip(*cells, strict=True)]
-        elif not self.refusal and (box := self._boxes(rows)) is not None:
-            some: Any = rows
-            return Boxes(box, lambda places: self._placed(some.take(places).column(self.column)))
+        elif not self.refusal and (boxes := self._boxes(rows)) is not None:
+            return boxes
         else:
             values = column_of(rows, self.column)
         if self.refusal:
@@ -67,12 +65,25 @@ class TargetCells:
             values = [_refused(value, flag) for value, flag in zip(values, flags, strict=True)]
         return values if self.layout is not None else self._placed(values)
 
-    def _boxes(self, rows: Sequence[Row]) -> Floats | None:
-        """Return the boxes of a column of Arrow that holds nothing else, and is read as boxes alone."""
-        box: Floats | None = None
-        if hasattr(rows, "take") and (self.place is None or (self.place == "bbox" and not self.own_form)):
+    def _boxes(self, rows: Sequence[Row]) -> Boxes | None:
+        """Return the boxes of a column that holds nothing else, or else no more than their images' sizes."""
+
+        def made(places: Sequence[int]) -> list[Any]:
+            some: Any = rows
+            taken = some.take(places) if hasattr(rows, "take") else [rows[place] for place in places]
+            return self._placed(column_of(taken, self.column))
+
+        objects, count = fields_of(rows, self.column)
+        if objects:
+            box, size = numbers_of(objects, "bbox", 4), numbers_of(objects, "image_size", 2)
+            alone = box is not None and count == len(objects) * (1 if size is None else 2)
+            return Boxes(box, made, size, named=True) if alone else None
+        box = None
+        if self.place is None or (self.place == "bbox" and not self.own_form):
             box = numbers_of(rows, self.column, 4)
-        return None if box is None or (box == box[:, :1]).all(axis=1).any() else box  # equal numbers may be no place
+        if box is None or (box == box[:, :1]).all(axis=1).any():  # equal numbers may be no place
+            return None
+        return Boxes(box, made)
 
     def _placed(self, values: list[Any]) -> list[Any]:
         """Return bare values as the places that their column is named after."""

@@ -41,7 +41,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from typing import Any
 
@@ -161,12 +161,11 @@ class Rows:
     def outcome(self, trial: Trial) -> Outcome:
         """Return where the rows land in a trial."""
         recipe = trial.recipe
-        key = id(trial.targets), recipe.target_space, recipe.response_space, recipe.resizing
+        sized = trial.targets.sized(recipe.resizing, self.image_sizes, self.model_image_sizes)
+        # Many pipelines come to the same sizes.
+        key = id(trial.targets), recipe.target_space, recipe.response_space, sized.model_image_sizes.tobytes()
         if key not in self._ready:
-            ready = trial.targets.prepare(
-                recipe.requirements, image_sizes=self.image_sizes, model_image_sizes=self.model_image_sizes,
-                bad_target="abstain",
-            )  # fmt: skip
+            ready = sized.prepare(recipe.requirements, bad_target="abstain")
             self._ready[key] = ready, Landing.of(ready, recipe.space)
         ready, places = self._ready[key]
         written = replace(self.answers.predictions, space=recipe.response_space)
@@ -518,12 +517,13 @@ def fit_spaces(
         return replace(unfit, why="its success needs more than responses, targets and sizes")
     compare = Comparison(rows.codes(declared.landing.screens), declared)
     answers, others = list(of_responses(rows, declared)), list(of_targets(rows, declared, written))
-    outcomes = _distinct(map(rows.outcome, [*answers, *others]))
+    outcome = cache(rows.outcome)  # a trial is a key by its identity
+    outcomes = _distinct(map(outcome, [*answers, *others]))
     best, rivals = _best(outcomes, compare)
     if 2 * max(hits, 0 if best is None else int(best.hits.sum())) < len(declared.valid):
         answers += of_scales(rows, declared)
         joint = [one.joined(other) for one, other in product(answers, others) if one.changes == 1 and one.fitted != 2]
-        outcomes = _distinct(map(rows.outcome, [*answers, *others, *joint]))
+        outcomes = _distinct(map(outcome, [*answers, *others, *joint]))
         best, rivals = _best(outcomes, compare)
     fit = replace(
         unfit,

@@ -220,6 +220,15 @@ class ArrowRows(Sequence[Mapping[str, Any]]):
         wide = self.batch.take(pa.array(rows, pa.int64())) if taken is None else taken
         return ArrowRows(wide.select(self.batch.schema.names))
 
+    def fields(self, name: str) -> tuple[Sequence[Mapping[str, Any]], int]:
+        """Return a column of objects as rows without what all lack, and how many fields these have."""
+        cells = self.batch.column(name) if name in self.batch.schema.names else None
+        if cells is None or not pa.types.is_struct(cells.type) or cells.null_count:
+            return [], 0
+        inner = pa.RecordBatch.from_struct_array(cells)
+        inner = inner.select([each for each in inner.schema.names if inner.column(each).null_count < len(inner)])
+        return ArrowRows(inner), len(inner) * inner.num_columns
+
     def numbers(self, name: str, width: int) -> Any:
         """Return a column of lists, each of ``width`` numbers, as an array; None for any other column."""
         lists = self.batch.column(name) if name in self.batch.schema.names else None

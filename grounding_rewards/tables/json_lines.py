@@ -54,16 +54,19 @@ class Lines(list[dict[str, Any]]):
 
 def _members(name: str, values: Any) -> list[bytes]:
     """Return the text that each value of a new column, a list or an array of numbers, adds to its object."""
+    begun, kinds = b", " + dumps(name) + b": ", set[type]()
     if hasattr(values, "tolist"):
-        values = values.tolist()
-    begun = b", " + dumps(name) + b": "
-    if {*map(type, values)} <= {float, type(None)}:
+        kinds, values = {float} if values.dtype.kind == "f" else kinds, values.tolist()
+    kinds = kinds or {*map(type, values)}
+    if kinds <= {float, type(None)}:
         # NaN and infinities alone do not leave 0; -0.0, which is one key with 0.0, becomes it
-        known = {each: f"{each + 0.0!r}" if each is not None and each - each == 0 else "null" for each in {*values}}
-        return list(map({each: begun + text.encode() for each, text in known.items()}.__getitem__, values))
-    if {*map(type, values)} <= {str, type(None)}:
-        return list(map({each: begun + dumps(each) for each in {*values}}.__getitem__, values))
-    return [begun + dumps(each) for each in values]
+        known = {each: repr(each + 0.0) if each is not None and each - each == 0 else "null" for each in {*values}}
+        texts = {each: begun + text.encode() for each, text in known.items()}
+    elif kinds <= {str, type(None)}:
+        texts = {each: begun + dumps(each) for each in {*values}}
+    else:
+        return [begun + dumps(each) for each in values]
+    return [*texts.values()] * len(values) if len(texts) == 1 else list(map(texts.__getitem__, values))
 
 
 def dumps(value: Any) -> bytes:

@@ -110,8 +110,22 @@ def numbers_of(rows: Sequence[Mapping[str, Any]], name: str, width: int) -> Any:
     if {*map(type, values)} != {list} or {*map(len, values)} != {width}:
         return None
     numbers = list(chain.from_iterable(values))
-    exact = {*map(type, numbers)} <= {int, float} and all(abs(each) < 2**53 for each in numbers)
-    return np.array(numbers, dtype=np.float64).reshape(-1, width) if exact else None
+    if not {*map(type, numbers)} <= {int, float}:
+        return None
+    try:
+        read = np.fromiter(numbers, np.float64, len(numbers)).reshape(-1, width)
+    except OverflowError:
+        return None
+    return read if (np.abs(read) < 2**53).all() else None  # larger whole numbers are not exact
+
+
+def fields_of(rows: Sequence[Mapping[str, Any]], name: str) -> tuple[Sequence[Mapping[str, Any]], int]:
+    """Return a column of objects as rows of their own, and how many fields these have; no rows for any other column."""
+    if hasattr(rows, "fields"):  # rows of Arrow
+        inner: tuple[Sequence[Mapping[str, Any]], int] = rows.fields(name)
+        return inner
+    values = column_of(rows, name)
+    return (values, sum(map(len, values))) if {*map(type, values)} == {dict} else ([], 0)
 
 
 def joined(batches: Iterable[Batch]) -> Batch:

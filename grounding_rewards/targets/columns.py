@@ -204,7 +204,8 @@ class Targets:
             bare: Any = rows if every else [row for row in rows if row is not None and row.space is None]
             deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
         own: set[int] = set()
-        if native and items and (isinstance(items, Boxes) or type(items[0]) is list):  # read at once are of one type
+        lists = not items.named if isinstance(items, Boxes) else type(next(iter(items), None)) is list
+        if native and items and lists:  # those that are read at once are of one type
             own = {*range(len(rows))} if box is not None else {index for index, row in enumerate(rows) if row}
         errors: dict[int, TargetError] = {}
         known: dict[str, tuple[Target, bool]] = {}  # a text that many rollouts of one sample share is read once
@@ -298,11 +299,16 @@ class Targets:
             if (ready := self._ready.get(key)) is None:
                 ready = self._ready[key] = self._resized(needs.resizing)._prepared(needs, bad_target)
             return ready
-        sized = self.changed(
+        return self.sized(needs.resizing, image_sizes, model_image_sizes)._prepared(needs, bad_target)
+
+    def sized(
+        self, resizing: Resizing | None, image_sizes: Floats | None, model_image_sizes: Floats | None
+    ) -> Targets:  # fmt: skip
+        """Return targets with sizes from outside, and with what a resizing makes of those of original images."""
+        return self.changed(
             known_image_sizes=_override(self.known_image_sizes, image_sizes),
             known_model_image_sizes=_override(self.known_model_image_sizes, model_image_sizes),
-        )
-        return sized._resized(needs.resizing)._prepared(needs, bad_target)
+        )._resized(resizing)
 
     def _resized(self, resizing: Resizing | None) -> Targets:
         """Compute the size that the model saw where only the original's is known."""
@@ -382,11 +388,12 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
 
 def _boxes_alone(box: Floats, fields: frozenset[str], rows: Any, spaces: Any, **more: Any) -> Targets:
     """Columns of lone boxes, as typed reading has them."""
-    span, flat = _extent(box)
+    (span, flat), lazily = _extent(box), isinstance(rows, Boxes)
+    sizes = rows.image_size if lazily else _sizes([row.image_size for row in rows]) if "image_size" in fields else None
     return Targets(
-        rows if isinstance(rows, Boxes) else tuple(rows), {},
+        rows if lazily else tuple(rows), {},
         Regions(np.arange(len(rows)), box, frozenset({RegionKind.BBOX}), one_per_row=True),
-        _sizes([row.image_size for row in rows]) if "image_size" in fields else None,
+        sizes,
         _sizes([row.model_image_size for row in rows]) if "model_image_size" in fields else None,
         spaces, span, False, flat=flat, **more,
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, count
+from itertools import chain, count, repeat
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
@@ -24,16 +24,24 @@ _FLAT = ("bbox", "id", *_SIZES, "space", "task", "trajectory", "step", "num_step
 
 
 class Boxes(Sequence[Any]):
-    """Lone boxes, (n, 4); their items, cells or each a ``Target``, are what ``make`` returns for some places."""
+    """Lone boxes, (n, 4); their items, cells or each a ``Target``, are what ``make`` returns for some places.
 
-    def __init__(self, box: Floats, make: Callable[[Sequence[int]], Sequence[Any]]) -> None:
-        self.box, self._make = box, make
+    ``image_size``, (n, 2), is in their objects beside them; they are bare where ``named`` is False, and else objects.
+    """
 
-    @property
-    def sound(self) -> bool:
-        """True where every box can be x1 y1 x2 y2."""
+    def __init__(
+        self, box: Floats, make: Callable[[Sequence[int]], Sequence[Any]], image_size: Floats | None = None,
+        *, named: bool = False,
+    ) -> None:  # fmt: skip
+        self.box, self._make, self.image_size, self.named = box, make, image_size, named
+
+    def fits(self, native: NativeForm | None) -> bool:
+        """Return True where every box can be x1 y1 x2 y2, every size one, and a native form leaves them alone."""
+        sizes = self.box[:, :0] if self.image_size is None else self.image_size
         finite = (np.abs(self.box) <= COORDINATE_LIMIT).all()  # not >, which NaN would pass
-        return bool(finite and (self.box[:, :2] <= self.box[:, 2:]).all())
+        sound = finite and (self.box[:, :2] <= self.box[:, 2:]).all()
+        sized = ((sizes >= 1) & (sizes <= COORDINATE_LIMIT)).all()
+        return bool(sound and sized) and (native is None or (native.lists_alone if self.named else native.bare_box))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, ([*self],)  # elsewhere without what the items are made of
@@ -63,13 +71,16 @@ class Typed(NamedTuple):
 
 def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpace | None = None) -> Typed:
     """Read n targets of one kind; of boxes of one array ``space`` is the space."""
-    if isinstance(items, Boxes) and items.sound and (native is None or native.bare_box):
-        exact = items.box + 0.0  # no -0.0
+    if isinstance(items, Boxes) and items.fits(native):
+        written, size = items.box, items.image_size
 
         def made(places: Sequence[int]) -> list[Target]:
-            return [Target(bbox=(x1, y1, x2, y2), space=space) for x1, y1, x2, y2 in exact[places].tolist()]
+            sizes: Iterable[Any] = repeat(None) if size is None else map(tuple, size[places].tolist())
+            boxes: Iterable[Any] = map(tuple, written[places].tolist())
+            return [Target(box, image_size, space=space) for box, image_size in zip(boxes, sizes, strict=False)]
 
-        return Typed(Boxes(exact, made), exact)
+        exact = written + 0.0  # no -0.0
+        return Typed(Boxes(exact, made, size), exact, frozenset() if size is None else frozenset({"image_size"}))
     kinds = set(map(type, items))
     kind = kinds.pop() if len(kinds) == 1 else None
     fields: frozenset[str] | None = None

@@ -13,12 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.batch.cells import TargetCells
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.arrow_rows import ArrowRows
 from grounding_rewards.tables.opening import open_table
+from grounding_rewards.targets.target import Target
 from grounding_rewards.targets.typed import Boxes
 from tests.cli.command import write_rows
 
@@ -131,6 +133,66 @@ def test_lists_of_arrow_are_read_as_their_values_are(tmp_path, boxes, kind, fixe
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(ArrowRows, "numbers", lambda self, name, width: None)
         assert one == scored()
+
+
+SIDES = st.sampled_from([90, 80.5, 1, 0, -3, 2**53, 1e13])
+OBJECTS = st.fixed_dictionaries(
+    {"bbox": st.lists(NUMBERS, min_size=4, max_size=4)},
+    optional={"image_size": st.lists(SIDES, min_size=2, max_size=2), "id": st.just("a"), "refusal": st.none()},
+)
+ODD = [None, [1, 2, 3, 4], {"bbox": [1, 2, 3]}, {"bbox": [1, 2, None, 4]}, {"bbox": [True, 2, 3, 4]}, {"box": [1, 2]}]
+ODD += [{"bbox": [1, 2, 3, 10**400]}, {"bbox": [1, 2, 3, 4], "image_size": "90x80"}, {"refusal": True}]
+
+
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(
+    objects=st.lists(OBJECTS, min_size=1, max_size=4), odd=st.sampled_from([[], *([each] for each in ODD)]),
+    column=st.sampled_from(["target", "answer", "bbox"]), recipe=st.sampled_from(["click", "gelato", "gta1"]),
+)  # fmt: skip
+def test_objects_of_boxes_and_sizes_are_read_as_their_values_are(tmp_path, format, objects, odd, column, recipe):
+    rows = [{"response": "(0.5, 0.5)", column: each} for each in [*objects, *odd]]
+    path = write_rows(tmp_path / "in.jsonl", *rows)
+    if format == "parquet":
+        try:
+            pq.write_table(pa.Table.from_pylist(rows), path := tmp_path / "in.parquet")
+        except (pa.ArrowException, OverflowError):  # of no one type
+            return
+    built = gr.recipe("click", response_space="unit", target_space="pixel") if recipe == "click" else gr.recipe(recipe)
+
+    def scored() -> Any:
+        table = open_table(path)
+        scorer = TableScorer(built, Columns(target=column), "abstain").of(table)
+        (batch,) = scorer.batches(table, whole=False)
+        read = scorer.read_targets(scorer.targets(batch))
+        scores = scorer.score(table, batch).scores
+        errors = {row: str(error) for row, error in scores.errors.items()}
+        columns = [column.tolist() for column in (scores.total, scores.acc, scores.reason, read.image_sizes)]
+        return repr((columns, errors, [*read.rows], [*scorer.targets(batch)], read.own_form, read.spaces))
+
+    one = scored()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(TargetCells, "_boxes", lambda self, rows: None)
+        assert one == scored()
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
+def test_a_column_of_objects_is_two_arrays(tmp_path, name):
+    rows = [{"response": "(2, 3)", "target": {"bbox": [1, 2, 3, 4.5], "image_size": [90, 80]}}]
+    path = write_rows(tmp_path / "in.jsonl", *rows)
+    if name == "in.parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path := tmp_path / name)
+    table = open_table(path)
+    scorer = TableScorer(gr.recipe("click", response_space="pixel", target_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(table, whole=False)
+    targets = scorer.targets(batch)
+    assert isinstance(targets, Boxes)
+    assert [*targets] == [{"bbox": [1, 2, 3, 4.5], "image_size": [90, 80]}]
+    read = scorer.read_targets(targets)
+    assert isinstance(read.rows, Boxes)
+    assert read.rows[0] == Target(bbox=(1.0, 2.0, 3.0, 4.5), image_size=(90.0, 80.0), space="pixel")
+    assert read.image_sizes.tolist() == [[90.0, 80.0]]
+    assert scorer.score(table, batch).scores.acc.tolist() == [1.0]
 
 
 def test_a_column_of_boxes_is_one_array(tmp_path):
