@@ -1,4 +1,4 @@
-"""Trainers' own logs as rollouts: verl's dumps, TRL's tables of completions, EasyR1's log of generations.
+"""Trainers' own logs as rollouts: verl's dumps, TRL's tables of completions, EasyR1's log of generations, and further.
 
 Which of them a path is, its content says; how the files are called only chooses among several in a folder.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.contents import JSON_LINES, PARQUET
 from grounding_rewards.tables.trainer_logs import easyr1, verl
+from grounding_rewards.tables.trainer_logs.further import FORMS
 from grounding_rewards.tables.trainer_logs.logged import TrainerLog
 
 
@@ -26,13 +27,14 @@ def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
         from grounding_rewards.tables.trainer_logs import trl  # pyarrow, which JSON does without
 
         return trl.open_log(path, [path])
-    return verl.open_log(path, [path]) if suffix in JSON_LINES else easyr1.open_log(path, [path])
+    kinds = (verl, *FORMS) if suffix in JSON_LINES else (easyr1,)
+    return next((log for kind in kinds if (log := kind.open_log(path, [path]))), None)
 
 
 def _in_folder(path: Path) -> TrainerLog | None:
     from grounding_rewards.tables.trainer_logs import trl
 
-    found = ((kind, kind.step_files(path)) for kind in (verl, trl, easyr1))
+    found = ((kind, kind.step_files(path)) for kind in (verl, trl, easyr1, *FORMS))
     logged = next((log for kind, files in found if files and (log := kind.open_log(path, files))), None)
     recorded = next(path.glob("rollouts-*.parquet"), None)
     if logged is not None and recorded is not None:

@@ -203,10 +203,11 @@ class Samples(NamedTuple):
     doubts: list[str]  # warnings of rows that may be of other samples or rounds than these say
 
 
-def samples_of(rows: Iterable[Logged]) -> Samples:
+def samples_of(rows: Iterable[Logged], *, once: bool = False) -> Samples:
     """Tell the samples of a log apart by their names, else by all that rows say: see ``Logged.apart``.
 
-    Rows of one content in one step that have several prompts (verl's ``uid``) or row numbers are several samples.
+    Rows of one content in one step that have several prompts (verl's ``uid``) or row numbers are several samples. With
+    ``once`` a log without steps is of one round.
     """
     names, steps, marks, unsure = list[str](), list[Any](), list[Mapping[str, Any]](), list[int]()
     for row in rows:
@@ -222,8 +223,10 @@ def samples_of(rows: Iterable[Logged]) -> Samples:
         for place in values:
             if names[place] in several:
                 names[place] = sample_id(target=names[place], index=values[place])
-    rounds = _rounds(names, steps)
-    doubts = [text for text in (_sizes(names, steps, rounds, unsure), _again(names, steps, rounds)) if text]
+    stepless = once and None in steps
+    rounds = None if stepless else _rounds(names, steps)
+    again = "" if stepless else _again(names, steps, rounds)
+    doubts = [text for text in (_sizes(names, steps, rounds, unsure), again) if text]
     return Samples(names, rounds, doubts)
 
 
@@ -337,7 +340,7 @@ def _again(names: Sequence[str], steps: Sequence[Any], rounds: Sequence[int] | N
     )
 
 
-TORN, EMPTY = "cut short in writing", "files without a row"
+TORN, EMPTY, REPEATED = "cut short in writing", "files without a row", "logged before"
 Read = Callable[[Counter[str]], Iterator[Logged]]
 """Reads a log from its start, and counts what it leaves out by why."""
 
@@ -347,7 +350,7 @@ class TrainerLog:
 
     def __init__(
         self,
-        kind: str,  # verl, trl or easyr1
+        kind: str,  # the trainer, by its name
         path: Path,  # the file or the directory that was given
         files: Sequence[Path],  # those that are read, in order
         read: Read,
@@ -355,17 +358,18 @@ class TrainerLog:
         verdicts: bool,  # True where any row may say that it was right; without, ``acc`` is no column of it
         more: Iterable[str] = (),  # other columns of a rollout table that it fills
         parts: Iterable[str] = (),  # names of the parts and other numbers that it holds
+        once: bool = False,  # True where it is of one round if it has no steps
     ) -> None:
         self.kind, self.path, self.files, self._read = kind, path, tuple(files), read
         self._known = {*FILLED, *more} - (set() if verdicts else {"acc"})
         self.parts = tuple(dict.fromkeys(parts))
         self.left_out: Counter[str] = Counter()  # rows that the last pass left out, by why; the first one also logs it
-        self._reported = False
+        self._reported, self._once = False, once
 
     @cached_property
     def samples(self) -> Samples:
         """The samples, as one pass over all rows finds them; the first one warns of doubts."""
-        samples = samples_of(self._read(Counter()))
+        samples = samples_of(self._read(Counter()), once=self._once)
         for text in samples.doubts:
             LOG.warning("%s: %s", self.path, text)
         return samples

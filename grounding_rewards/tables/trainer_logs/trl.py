@@ -31,11 +31,19 @@ from grounding_rewards.tables.prompts import answer
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.rows import NoRowsError
 from grounding_rewards.tables.sample_ids import as_json
-from grounding_rewards.tables.trainer_logs.logged import EMPTY, VERDICTS, Logged, TrainerLog, name, number, target_keys
+from grounding_rewards.tables.trainer_logs.logged import (
+    EMPTY,
+    REPEATED,
+    VERDICTS,
+    Logged,
+    TrainerLog,
+    name,
+    number,
+    target_keys,
+)
 
 KIND = "trl"
 FOLDER = "completions"
-REPEATED = "logged before"
 EVALUATED = "of evaluations"
 
 _USUAL = ("step", "prompt", "completion", "advantage")

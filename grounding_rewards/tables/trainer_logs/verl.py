@@ -20,13 +20,11 @@ from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.rollout_columns import COLUMNS, IMAGE_HASH
 from grounding_rewards.tables.rows import NoRowsError
-from grounding_rewards.tables.text_rows import JsonLinesTable
-from grounding_rewards.tables.trainer_logs.logged import EMPTY, TORN, VERDICTS, Logged, TrainerLog, missing, number
+from grounding_rewards.tables.trainer_logs.lines import FIRST, Line, first_rows, read_lines
+from grounding_rewards.tables.trainer_logs.logged import EMPTY, VERDICTS, Logged, TrainerLog, missing, number
 
 KIND = "verl"
 FOLDED = "answers before a session's last"
-
-_Row = tuple[str, int, Mapping[str, Any]]
 
 _NEEDED = ("input", "output", "score")
 _USUAL = (*_NEEDED, "gts", "step")
@@ -37,7 +35,6 @@ _OUR_FLAGS = {"valid", "parsed", "in_image"}
 _STEP_FILE = re.compile(r"(\d+)\.jsonl")
 _IMAGES = (*GUESSED["image"], IMAGE_HASH)
 _SESSION = re.compile(r"(.+_\d+)_(\d+)")  # of a uid PROMPT_SESSION_TURN
-_FIRST_ROWS = 64  # of each file, which say what columns there are
 
 
 def _is_dump(keys: Iterable[str], path: Path) -> bool:
@@ -62,10 +59,10 @@ def step_files(folder: Path) -> list[Path]:
 
 def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
     """Open dumps, some of which may be empty; None for files of something else."""
-    first = next((rows[0] for file in files if (rows := _first_rows(file, 1))), None)
+    first = next((rows[0] for file in files if (rows := first_rows(file, 1))), None)
     if first is None or not _is_dump(first, path):
         return None
-    of_files = {file: _first_rows(file, _FIRST_ROWS) for file in files}
+    of_files = {file: first_rows(file, FIRST) for file in files}
     firsts = [row for rows in of_files.values() for row in rows]
     for file, rows in of_files.items():
         if rows and not _is_dump(rows[0], file):
@@ -76,14 +73,6 @@ def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
     read = partial(_read, files, others, parts)
     verdicts = any(row.get(key) is not None for row in firsts for key in VERDICTS)
     return TrainerLog(KIND, path, files, read, verdicts=verdicts, more=others, parts=parts)
-
-
-def _first_rows(file: Path, most: int) -> Sequence[Mapping[str, Any]]:
-    try:
-        first = next(JsonLinesTable(file, tolerant=True).batches(size=most))
-    except NoRowsError:
-        return []
-    return [row for place, row in enumerate(first.rows) if place not in first.unread]
 
 
 def _is_part(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -99,29 +88,15 @@ def _read(
     for file in files:
         try:
             held = digest(file)
-            for line in _last_of_sessions(_rows(file, left_out), left_out):
+            for line in _last_of_sessions(read_lines(file, _NEEDED, left_out), left_out):
                 yield _logged(file, held, line, others, parts)
         except NoRowsError:
             left_out[EMPTY] += 1
 
 
-def _rows(file: Path, left_out: Counter[str]) -> Iterator[_Row]:
-    """The lines of a file; the last one may have been cut short where a run was killed."""
-    for batch in JsonLinesTable(file, tolerant=True).batches():
-        for place, row in enumerate(batch.rows):
-            if place not in batch.unread:
-                if lacks := [key for key in _NEEDED if key not in row]:
-                    raise TableError(f"{file}, {batch.place(place)}: lacks {', '.join(lacks)}, unlike the lines before")
-                yield batch.place(place), batch.start + place, row
-            elif batch.done == 1.0 and place == len(batch) - 1 and not _ends(file):
-                left_out[TORN] += 1
-            else:
-                raise TableError(f"{file}, {batch.place(place)}: {batch.unread[place]}")
-
-
-def _last_of_sessions(rows: Iterable[_Row], left_out: Counter[str]) -> Iterator[_Row]:
+def _last_of_sessions(rows: Iterable[Line], left_out: Counter[str]) -> Iterator[Line]:
     """Yield the last of several answers in one session, which stand side by side: its score is the session's."""
-    held: _Row | None = None
+    held: Line | None = None
     session, turn = "", 0
     for row in rows:
         match = _SESSION.fullmatch(uid) if isinstance(uid := row[2].get("uid"), str) else None
@@ -135,7 +110,7 @@ def _last_of_sessions(rows: Iterable[_Row], left_out: Counter[str]) -> Iterator[
         yield held
 
 
-def _logged(file: Path, held: str, line: _Row, others: Mapping[str, Sequence[str]], parts: Sequence[str]) -> Logged:
+def _logged(file: Path, held: str, line: Line, others: Mapping[str, Sequence[str]], parts: Sequence[str]) -> Logged:
     place, at, row = line
     verdict = next((key for key in VERDICTS if row.get(key) is not None), VERDICTS[0])
     # What this package's adapter gives where a target cannot be used is no score.
@@ -174,10 +149,3 @@ def _apart(row: Mapping[str, Any]) -> dict[str, Any]:
     match = _SESSION.fullmatch(uid) if isinstance(uid, str) else None
     marks = {"uid": match[1].rpartition("_")[0] if match else uid, "index": row.get("index")}
     return {key: value for key, value in marks.items() if isinstance(value, str | int)}
-
-
-def _ends(file: Path) -> bool:
-    """Return True where the last line of a file was written to its end."""
-    with file.open("rb") as opened:
-        opened.seek(-1, 2)
-        return opened.read(1) == b"\n"
