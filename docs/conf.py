@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -52,6 +53,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _pages_below)
     app.connect("source-read", _described)
     app.connect("autodoc-process-docstring", _plain)
+    app.connect("html-page-context", _breakable)
     app.connect("build-finished", _index)
 
 
@@ -94,6 +96,11 @@ def _plain(app: Sphinx, what: str, name: str, value: object, options: object, li
             parts = line.split("``")
             parts[::2] = [re.sub(r"\||(?<=\w)_(?!\w)", r"\\\g<0>", part) for part in parts[::2]]
             lines[number] = "``".join(parts)
+
+
+def _breakable(app: Sphinx, name: str, template: str, context: dict[str, Any], page: nodes.document | None) -> None:
+    """Mark the words of code that may break within, since a small screen has no line for them."""
+    context["body"] = re.sub(r'<span class="pre">(?=[^<]{25})', '<span class="pre long">', context.get("body", ""))
 
 
 def _index(app: Sphinx, error: Exception | None) -> None:

@@ -105,6 +105,20 @@ def test_a_task_is_two_links_from_the_start_page(site, task):
     assert TASKS[task] in reached
 
 
+def test_the_design_space_says_of_each_step_what_is_here_with_links_that_hold(site):
+    _, pages = site
+    assert "design-space.md" in (ROOT / "docs" / "README.md").read_text("utf-8")
+    rows = re.findall(
+        r"^\| (\w+) \|(.*)\|(.*)\|(.*)\|$", (ROOT / "docs" / "design-space.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert [row[0] for row in rows[1:]] == ["generate", "filter", "control", "replay"]
+    for _, _, here, trainer in rows[1:]:
+        links = re.findall(r"\]\(([^)]+)\.md", here)
+        assert links
+        assert {str(Path(urljoin("docs/", link))) + ".html" for link in links} <= {*pages}
+        assert trainer.strip()
+
+
 def test_every_tutorial_is_one_link_from_the_start_page_by_its_name(site):
     _, pages = site
     links = dict(re.findall(r"\[([^]]+)\]\(([^)]+)\)", (ROOT / "docs" / "README.md").read_text("utf-8")))
@@ -166,7 +180,7 @@ def test_tables_fit_beside_the_list_of_pages_on_a_small_screen(site, chromium):
 
 def test_pages_fit_a_telephone_and_axe_finds_nothing_serious(site, chromium):
     out, pages = site
-    telephone = {"width": 390, "height": 800}
+    telephone, screen = {"width": 390, "height": 800}, {"width": 1100, "height": 800}
     still, tab = chromium.new_page(viewport=telephone, java_script_enabled=False), chromium.new_page(viewport=telephone)
     wide, found = [], {}
     for place in pages.keys() - {"index.html"}:  # which leads away
@@ -180,8 +194,12 @@ def test_pages_fit_a_telephone_and_axe_finds_nothing_serious(site, chromium):
         "docs/files.html",
         "docs/reference/commands.html",
     ):
-        tab.goto((out / place).as_uri())
-        found[place] = [tab.evaluate("document.documentElement.scrollWidth") > 390, serious(tab)]
+        for size in (telephone, screen):  # a screen has the list of pages, too
+            tab.set_viewport_size(size)
+            tab.goto((out / place).as_uri())
+            found[place, size["width"]] = [
+                tab.evaluate("document.documentElement.scrollWidth") > size["width"], serious(tab),
+            ]  # fmt: skip
     still.close()
     tab.close()
     assert wide == []
