@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,13 +15,27 @@ from grounding_rewards.converting.run import Converter, NotConvertedError
 from grounding_rewards.converting.samples import Reading
 from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import ConvertError
+from grounding_rewards.settings.declared import option
 from grounding_rewards.settings.groups import TrainingColumns
 
 Named = dict[str, str | None]
 """Columns that options name, by role."""
 
-_PROMPT = "Prompts"
 _ROWS = "Rows"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Rows and columns that are kept, and the data set that they are from."""
+
+    source: str | None = option("The data set that all rows are from.", None, metavar="NAME", panel=_ROWS)
+    no_image_check: bool = option(
+        "Open no image files, for they lie elsewhere; sizes must be in the rows.", False, panel=_ROWS
+    )
+    drop_column: list[str] | None = option(
+        "Leave a column out; may be given several times.", None, metavar="NAME", panel=_ROWS
+    )
+    skip_bad: bool = option("Leave out rows that cannot be converted.", False, panel=_ROWS)
 
 
 def _columns(*, target_column: str | None, instruction_column: str | None, **named: str | None) -> Named:
@@ -40,36 +55,13 @@ def convert(
     chosen: options.RecipeOptions,
     box_format: options.BoxFormats = None,
     columns: DataColumns,
-    source: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The data set that all rows are from.", rich_help_panel=_ROWS)
-    ] = None,
+    kept: Annotated[Kept, options.group(Kept)],
     split: options.RowsSplit = None,
     encoding: options.Encoding = None,
     shape: options.RowShape,
     images: options.SizedImages,
-    no_image_check: Annotated[
-        bool,
-        typer.Option(
-            "--no-image-check",
-            help="Open no image files, for they lie elsewhere; sizes must be in the rows.",
-            rich_help_panel=_ROWS,
-        ),
-    ] = False,
-    drop_column: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Leave a column out; may be given several times.", rich_help_panel=_ROWS),
-    ] = None,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Leave out rows that cannot be converted.", rich_help_panel=_ROWS)
-    ] = False,
     filters: Annotated[Filters, options.group(Filters)],
-    template: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Prompt, with {instruction} for the instruction.", rich_help_panel=_PROMPT),
-    ] = None,
-    system: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="A system message before it.", rich_help_panel=_PROMPT)
-    ] = None,
+    wording: Annotated[Wording, options.group(Wording)],
     as_json: options.AsJson = False,
 ) -> None:
     """Pack a data set into the rows that a trainer reads.
@@ -97,7 +89,7 @@ def convert(
 
     Example: `grounding-rewards convert clicks.jsonl --for verl --target-space pixel --out train.parquet`
     """
-    if source is not None and columns["source"] is not None:
+    if kept.source is not None and columns["source"] is not None:
         raise ConvertError("--source and --source-column: give one of the two")
     options.check_recipe(recipe, chosen)
     space, read = chosen.get("target_space"), options.target_recipe(recipe, **chosen)
@@ -105,10 +97,11 @@ def convert(
         layout=layout_of(trainer), columns=columns,
         reading=Reading(
             recipe=read, space=None if space is None else as_space(space), box_format=box_format,
-            wording=Wording(system, template), source=source, split=split,
+            wording=wording, source=kept.source, split=split,
         ),
-        encoding=encoding, shape=shape, images=images, dropped=tuple(drop_column or ()), skip_bad=skip_bad,
-        selection=Selection(filters), image_check=not no_image_check, all_in_json=as_json, reporting=terminal.REPORTING,
+        encoding=encoding, shape=shape, images=images, dropped=tuple(kept.drop_column or ()),
+        skip_bad=kept.skip_bad, selection=Selection(filters), image_check=not kept.no_image_check,
+        all_in_json=as_json, reporting=terminal.REPORTING,
     )  # fmt: skip
     about = {"file": str(file), "out": str(out), "for": trainer.value, "recipe": read and read.to_dict()}
     try:

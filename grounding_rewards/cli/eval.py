@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +22,7 @@ from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.evaluators.layouts import STEP_BENCHMARKS, StepBenchmark, step_benchmark
+from grounding_rewards.settings.declared import option
 from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.rollout_columns import FIRST_RESPONSE
@@ -48,39 +49,32 @@ Seed = Annotated[
 _PANEL = "Published benchmarks"
 
 
+@dataclass(frozen=True)
+class Published:
+    """A published benchmark, and whose rule judges it."""
+
+    benchmark_name: str | None = option(
+        f"Read and judge the files as one published benchmark: {', '.join(BENCHMARKS)}; with --rule as one of whole "
+        f"actions: {', '.join(STEP_BENCHMARKS)}.", None, metavar="NAME", panel=_PANEL, flags=["--benchmark"],
+    )  # fmt: skip
+    categories: Path | None = option(
+        "OSWorld-G's categories of each id. Default: classification_result.json beside the rows.", None,
+        metavar="FILE", panel=_PANEL,
+    )  # fmt: skip
+    rule: str | None = option(
+        f"The evaluator by whose rule whole actions are judged, such as os-atlas; or {ALL}.", None, metavar="RULE",
+        panel=_PANEL,
+    )  # fmt: skip
+
+
 def _published(
-    benchmark_name: Annotated[
-        str | None,
-        typer.Option(
-            "--benchmark",
-            metavar="NAME",
-            help=f"Read and judge the files as one published benchmark: {', '.join(BENCHMARKS)}; with --rule as one of "
-            f"whole actions: {', '.join(STEP_BENCHMARKS)}.",
-            autocompletion=options.completing(lambda: [*BENCHMARKS, *STEP_BENCHMARKS]),
-            rich_help_panel=_PANEL,
-        ),
-    ] = None,
-    categories: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="OSWorld-G's categories of each id. Default: classification_result.json beside the rows.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None,
-    rule: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RULE",
-            help=f"The evaluator by whose rule whole actions are judged, such as os-atlas; or {ALL}.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None,
+    benchmark_name: str | None, categories: Path | None, rule: str | None
 ) -> tuple[Benchmark | StepBenchmark | None, Any]:
+    """Return the benchmark, and the file of its categories, or the rules of one of whole actions."""
     if benchmark_name is None:
-        for option, given, whose in (("--categories", categories, "rows"), ("--rule", rule, "steps")):
+        for flag, given, whose in (("--categories", categories, "rows"), ("--rule", rule, "steps")):
             if given is not None:
-                raise RecipeError(f"{option}: got it without --benchmark, whose {whose} they are of")
+                raise RecipeError(f"{flag}: got it without --benchmark, whose {whose} they are of")
         return None, None
     named = step_benchmark(benchmark_name) or benchmark(benchmark_name)
     if categories is not None and (isinstance(named, StepBenchmark) or not named.categories):
@@ -105,7 +99,7 @@ def evaluate_files(
     bad_target: options.BadTargets = OnBadTarget.RAISE,
     box_format: options.BoxFormats = None,
     rows: options.Rows,
-    published: Annotated[tuple[Benchmark | StepBenchmark | None, Any], _published],
+    published: Annotated[tuple[Benchmark | StepBenchmark | None, Any], options.group(_published, Published)],
     paired: Paired = False,
     consensus: Consensus = False,
     seed: Seed = None,

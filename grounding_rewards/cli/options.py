@@ -17,6 +17,7 @@ from grounding_rewards.batch.benchmarks import BENCHMARKS
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.cli import terminal
+from grounding_rewards.coords.register import published_prompts
 from grounding_rewards.coords.resizing import pipelines
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
@@ -64,9 +65,15 @@ def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
     return proposed
 
 
+def _benchmarks() -> list[str]:
+    from grounding_rewards.evaluators.layouts import STEP_BENCHMARKS  # whose rules few commands need
+
+    return [*BENCHMARKS, *STEP_BENCHMARKS]
+
+
 _NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
     "response_space": lambda: CoordSpace, "family": catalogue.known_families, "model": pipelines,
-    "benchmark_name": lambda: BENCHMARKS,
+    "benchmark_name": _benchmarks, "prompt": published_prompts,
     "selectors": lambda: sorted(registry().methods),
 }  # fmt: skip
 """Values that settings may take, by setting."""

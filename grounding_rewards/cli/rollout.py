@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic
@@ -17,10 +17,10 @@ from grounding_rewards.batch.columns import Columns
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.options import given
 from grounding_rewards.coords.families import resizing_of
-from grounding_rewards.coords.register import published_prompts
 from grounding_rewards.coords.resizing import RESIZING, Resizing
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError
+from grounding_rewards.settings.declared import option
 from grounding_rewards.settings.groups import InstructionColumns
 from grounding_rewards.wording import percent, plural
 
@@ -35,6 +35,39 @@ class Until(StrEnum):
     """Samples that go on after their first responses."""
 
     MIXED = "mixed"
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Requests beside their sampling: to which samples, and by which prompt."""
+
+    until: Until | None = option(
+        "Go on with samples whose scored responses are all right or all wrong, --n at a time up to --max.", None,
+        panel=_SAMPLING,
+    )  # fmt: skip
+    allocate: Path | None = option(
+        "Responses to each sample, as `pool allocate` writes them; others get none. Needs --first-rollout.", None,
+        metavar="FILE", panel=_SAMPLING,
+    )  # fmt: skip
+    prompt: str | None = option(
+        "A published prompt by name, or a jinja2 template. Default: plain, or that of --family.", None,
+        metavar="NAME|FILE", panel=_PROMPT,
+    )  # fmt: skip
+    system: str | None = option("The system message.", None, metavar="TEXT|FILE", panel=_PROMPT)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Shards that one process makes."""
+
+    shard: str | None = option(
+        "Make every N-th shard alone, from number I on, I from 0: for N processes that write one DIR.", None,
+        metavar="I/N", panel=_PARTS,
+    )  # fmt: skip
+    again: bool = option(
+        "Ask again for the shards of which a row has a `problem`, also of a complete DIR.", False, panel=_PARTS
+    )
+    overwrite: bool = option("Replace DIR, or an unfinished run, that was made of something else.", False)
 
 
 def _columns(*, instruction_column: str | None, **named: str | None) -> tuple[str | None, Columns]:
@@ -68,33 +101,7 @@ def rollout(
         ),
     ] = None,
     settings: Sampled,
-    until: Annotated[
-        Until | None,
-        typer.Option(
-            help="Go on with samples whose scored responses are all right or all wrong, --n at a time up to --max.",
-            rich_help_panel=_SAMPLING,
-        ),
-    ] = None,
-    allocate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Responses to each sample, as `pool allocate` writes them; others get none. Needs --first-rollout.",
-            rich_help_panel=_SAMPLING,
-        ),
-    ] = None,
-    prompt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            autocompletion=options.completing(published_prompts),
-            help="A published prompt by name, or a jinja2 template. Default: plain, or that of --family.",
-            rich_help_panel=_PROMPT,
-        ),
-    ] = None,
-    system: Annotated[
-        str | None, typer.Option(metavar="TEXT|FILE", help="The system message.", rich_help_panel=_PROMPT)
-    ] = None,
+    requests: Annotated[Requests, options.group(Requests)],
     images: options.SizedImages,
     recipe: options.MaybeRecipe = None,
     chosen: options.RecipeOptions,
@@ -103,25 +110,7 @@ def rollout(
     split: options.RowsSplit = None,
     encoding: options.Encoding = None,
     shape: options.RowShape,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            metavar="I/N",
-            help="Make every N-th shard alone, from number I on, I from 0: for N processes that write one DIR.",
-            rich_help_panel=_PARTS,
-        ),
-    ] = None,
-    again: Annotated[
-        bool,
-        typer.Option(
-            "--again",
-            help="Ask again for the shards of which a row has a `problem`, also of a complete DIR.",
-            rich_help_panel=_PARTS,
-        ),
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
-    ] = False,
+    parts: Annotated[Parts, options.group(Parts)],
     ray: options.Ray = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -140,15 +129,16 @@ def rollout(
     from grounding_rewards.engines.prompts import PLAIN, prompt_named
     from grounding_rewards.engines.rollout import roll_out
 
-    if (until is None) != (settings.most is None):
+    if (requests.until is None) != (settings.most is None):
         raise EngineError("--until mixed and --max N: one needs the other")
-    if allocate is not None:
-        if given("n") or until is not None or not given("first_rollout"):
+    if requests.allocate is not None:
+        if given("n") or requests.until is not None or not given("first_rollout"):
             raise EngineError(
                 "--allocate: says how many responses samples get, so leave --n and --until out, and give "
                 "--first-rollout: 8 where 8 rollouts are there, 0 for all rollouts of another round"
             )
         settings = replace(settings, n=None)
+    prompt, system = requests.prompt, requests.system
     asked = prompt_named(prompt or PLAIN, system)
     if "family" in chosen:
         if chosen["family"] == "auto":
@@ -165,9 +155,9 @@ def rollout(
             engine_name=engine, settings=settings, prompt=asked,
             recipe=None if recipe is None else catalogue.recipe(recipe, **chosen),
             resizing=resizing, columns=columns[1], instruction=columns[0], split=split, encoding=encoding,
-            shape=shape, box_format=box_format, image_files=images, allocated=allocate, shard=_shard(shard),
-            again=again, overwrite=overwrite, cluster=cluster, count=_Progress(advance), note=terminal.note_once(),
-            warn=terminal.warn,
+            shape=shape, box_format=box_format, image_files=images, allocated=requests.allocate,
+            shard=_shard(parts.shard), again=parts.again, overwrite=parts.overwrite, cluster=cluster,
+            count=_Progress(advance), note=terminal.note_once(), warn=terminal.warn,
         )  # fmt: skip
     _report(done, out, as_json)
 

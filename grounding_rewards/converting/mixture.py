@@ -66,7 +66,7 @@ class Part:
             layout=layout, columns=columns, shape=Shape(self.layout), selection=self.selection,
             reading=Reading(
                 space=None if self.space is None else as_space(self.space), prefix=f"{self.name}/", source=self.name,
-                wording=Wording(None, self.template or template),
+                wording=Wording(self.template or template),
             ),
             images=ImageFiles(self.images or str(folder_of(self.path).absolute())),
             stored=partial(stored, folder=folder),

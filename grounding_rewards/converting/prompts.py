@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from grounding_rewards.errors import ConvertError
+from grounding_rewards.settings.declared import option
 
 IMAGE = "<image>"
 FIELD = "{instruction}"
@@ -30,8 +31,10 @@ class Message:
 class Wording:
     """System message and template around instructions."""
 
-    system: str | None = None  # the text of a system message
-    template: str | None = None  # a text in which ``{instruction}`` stands for a row's instruction; None for it alone
+    template: str | None = option(
+        "Prompt, with {instruction} for the instruction.", None, metavar="TEXT", panel="Prompts"
+    )
+    system: str | None = option("A system message before it.", None, metavar="TEXT", panel="Prompts")
 
     def __post_init__(self) -> None:
         if self.template is not None and FIELD not in self.template:

@@ -88,7 +88,7 @@ class Prompt:
             asked = _rendered(self._user, self.template, fields)
         elif isinstance(instruction, str):
             asked = instruction.removeprefix(IMAGE * images).replace(IMAGE, _WRITTEN)
-        return read_prompt(asked, Wording(system), images)
+        return read_prompt(asked, Wording(system=system), images)
 
 
 def _asked(conversation: list[Any]) -> Any:
