@@ -385,18 +385,15 @@ def next_round(
     data: Path | None = None,
     id_column: str | None = None,
     split: str | None = None,
-    rounds: Collection[int] | None = None,
-    by: str = "source",
-    target_space: CoordSpace | str | None = None,
-    recipe: Recipe | None = None,
     reporting: Reporting = SILENT,
     **settings: Any,
 ) -> dict[str, Any]:
     """Draw a pool from rollouts, as ``grounding-rewards pool next`` does, and write it beside its manifest.
 
-    ``settings`` are those of ``next_pool``, and ``two_model`` names rollouts or statistics of both models. The pool
-    has the rows of ``data``; without them, names and statistics.
+    ``settings`` are those of ``next_pool`` and of reading, as in ``Source``; ``two_model`` names rollouts or statistics
+    of both models. The pool has the rows of ``data``; without them, names and statistics.
     """
+    reading = {name: settings.pop(name) for name in _OPTIONS if name in settings}
     call = signature(next_pool).bind(None, **{"seed": 0, **settings})
     call.apply_defaults()
     asked = call.arguments
@@ -409,7 +406,7 @@ def next_round(
         raise PoolError(f"selectors: {error}") from None
     except RecursionError:  # selectors come from JSON, nested at will
         raise PoolError("selectors: is nested too deep") from None
-    given = source(rollouts, rounds=rounds, by=by, target_space=target_space, recipe=recipe)
+    given = source(rollouts, **reading)
     rows = None if data is None else TrainingRows(data, id_column, split)
     models = dict(zip(("weak", "strong"), two_model or (), strict=False))  # None: no pairs
     for path in models.values():
@@ -444,8 +441,8 @@ def next_round(
             "band": None if band is None else [band.low_rate, band.high_rate],
             "confident": band is not None and band.confident,
             **{name: asked[name] for name in ("suspects", "min_rollouts", "limit", "control")},
-            "target_space": target_space,
-            "recipe": None if recipe is None else recipe.to_dict(),
+            "target_space": given.target_space,
+            "recipe": None if given.recipe is None else given.recipe.to_dict(),
         }
         facts = {
             "inputs": hashes,

@@ -60,17 +60,10 @@ def allocate(
             "`pool next` sets aside in a file"
         )
     warn_of_column(reading["by"], manifest["by_source"])
-    if as_json:
-        print_manifest(manifest, out)
-        return
-    _show(manifest)
-    wrote = (
-        f"{manifest['n']:,} rollouts of {manifest['allocated']:,} of {manifest['samples']:,} samples written to {out}"
-    )
-    terminal.say(wrote)
+    print_manifest(manifest, out) if as_json else _show(manifest, out)
 
 
-def _show(manifest: dict[str, Any]) -> None:
+def _show(manifest: dict[str, Any], out: Path) -> None:
     cells = manifest["by_num_correct"]
     rows = [(_right(cell), cell) for cell in cells[:_MOST_ROWS]] + [("all", manifest)]
     _print("right", rows)
@@ -79,6 +72,8 @@ def _show(manifest: dict[str, Any]) -> None:
     if manifest["by_source"]:
         layout.console().print()
         _print(manifest["by"] or "source", [(str(each["source"]), each) for each in manifest["by_source"]])
+    all_of = f"{manifest['allocated']:,} of {manifest['samples']:,} samples"
+    terminal.say(f"{manifest['n']:,} rollouts of {all_of} written to {out}")
 
 
 def _print(head: str, rows: list[tuple[str, dict[str, Any]]]) -> None:

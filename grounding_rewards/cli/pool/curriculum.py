@@ -78,11 +78,7 @@ def curriculum(
         stats, stages, out, data=data, id_column=id_column, split=split, weights=weights, rounds=rounds, seed=seed,
         validation=checked, reporting=terminal.REPORTING,
     )  # fmt: skip
-    if as_json:
-        terminal.print_json(manifest)
-    else:
-        _show(manifest)
-        terminal.say(f"{len(manifest['stages'])} stages written to {out}")
+    terminal.print_json(manifest) if as_json else _show(manifest, out)
 
 
 _FILES = (*PARQUET, *JSON_LINES, ".json")
@@ -95,7 +91,7 @@ def _report_check(checked: Mapping[str, Any], as_json: bool) -> None:
         raise PoolError(f"bands are not what they are called: {'; '.join(checked['problems'])}")
 
 
-def _show(manifest: dict[str, Any]) -> None:
+def _show(manifest: dict[str, Any], out: Path) -> None:
     heads = ["stage", "samples", "epochs", "bands", "missing"]
     table = layout.table(heads, figures=["samples", "epochs"])
     for stage in manifest["stages"]:
@@ -106,6 +102,7 @@ def _show(manifest: dict[str, Any]) -> None:
     left = {name: manifest["samples"][name] for name in ("between", "unmeasured") if manifest["samples"][name]}
     for name, count in left.items():
         terminal.note(f"samples in no band, {_LEFT[name]}: {count}")
+    terminal.say(f"{len(manifest['stages'])} stages written to {out}")
 
 
 _LEFT = {"between": "with pass rates between bands", "unmeasured": "with too few scored rollouts"}

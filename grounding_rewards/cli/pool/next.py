@@ -102,10 +102,7 @@ def next_round(
             rollouts, out, **said, data=data, id_column=id_column, split=split, reporting=terminal.REPORTING, **reading
         )
     say(manifest)
-    if as_json:
-        print_manifest(manifest, out)
-    else:
-        terminal.say(*summary(manifest, out))
+    print_manifest(manifest, out) if as_json else terminal.say(*summary(manifest, out))
 
 
 def _two(text: str, option: str, expected: str) -> tuple[str, str]:

@@ -57,10 +57,7 @@ def choose(
         )  # fmt: skip
     if manifest["rounds"] == [None]:  # others are groups of their own
         say_rounds(len(rollouts), [None])
-    if as_json:
-        print_manifest(manifest, out)
-    else:
-        terminal.say(*_lines(manifest, out))
+    print_manifest(manifest, out) if as_json else terminal.say(*_lines(manifest, out))
 
 
 def _lines(manifest: Mapping[str, Any], out: Path) -> list[str]:

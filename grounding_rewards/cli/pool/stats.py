@@ -59,12 +59,9 @@ def stats(
     if text := mixed(None if name == "unknown" else float(name) for name in summary["temperatures"]):
         terminal.warn(text)
     warn_of_column(reading["by"], summary["by_source"])
-    if as_json:
-        terminal.print_json(summary)
-    else:
-        _show(summary)
-        if out is not None:
-            terminal.say(f"{summary['samples']} samples written to {out}")
+    terminal.print_json(summary) if as_json else _show(summary)
+    if out is not None and not as_json:
+        terminal.say(f"{summary['samples']} samples written to {out}")
 
 
 def _show(summary: dict[str, Any]) -> None:

@@ -70,10 +70,7 @@ def temperature(
         )
         comparison["warnings"] += together
         advance(1.0)
-    if as_json:
-        terminal.print_json(comparison)
-    else:
-        _show(comparison)
+    terminal.print_json(comparison) if as_json else _show(comparison)
     for text in comparison["warnings"]:
         terminal.warn(text)
 

@@ -56,10 +56,7 @@ def transitions(
     summary = {"before_path": before, "after_path": after, "null_path": null, "by": by, **changes}
     if out is not None:
         write_json(out.resolve(), out, summary)
-    if as_json:
-        terminal.print_json(summary)
-    else:
-        _show(summary)
+    terminal.print_json(summary) if as_json else _show(summary)
     for text in changes["warnings"]:
         terminal.warn(text)
 
