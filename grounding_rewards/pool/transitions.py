@@ -113,11 +113,7 @@ def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | 
 def compare_files(
     before: str, after: str, *, null: str | None = None, by: str = "source", reporting: Reporting = SILENT
 ) -> dict[str, Any]:
-    """Compare two rounds from files, as ``grounding-rewards pool transitions`` does.
-
-    ``before``, ``after`` and ``null`` (see ``transitions``) are rollouts or statistics as ``pool.inputs.read_input``
-    reads them; ``by`` is the column that samples are counted by.
-    """
+    """Compare two rounds from files that ``read_input`` reads, as ``grounding-rewards pool transitions`` does."""
     said, one, other = list[str](), read_input(before), read_input(after)
     with reporting.progress("comparing rounds") as advance:
         first = stats_of_input(one, by, said.append)

@@ -8,24 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool import SampleStats
 from grounding_rewards.pool import transitions as module
 from grounding_rewards.pool.transitions import COMMON, JEFFREYS, contradiction, in_common
 from grounding_rewards.stats.intervals import beta_binomial
-from tests.pool.made import plainly
+from tests.pool.made import counted, plainly
 
 
 def stats(counts, n=8, **columns):
     """Statistics from {sample: right rollouts} or {sample: (right, of how many)}."""
     pairs = [each if isinstance(each, tuple) else (each, n) for each in counts.values()]
-    names = np.array(list(counts), dtype=object)
-    right, of = (np.array([pair[place] for pair in pairs], dtype=np.int64) for place in (0, 1))
-    made = {
-        name: np.array(column if isinstance(column, list) else [column] * len(names), dtype=kind)
-        for name, column in columns.items()
-        for kind in [object if name == "source" else int if name == "round" else float]
-    }
-    return SampleStats(names, of, right, **made)
+    whole = {name: each if isinstance(each, list) else [each] * len(pairs) for name, each in columns.items()}
+    made = counted(*np.array(pairs, dtype=np.int64).reshape(-1, 2).T, **whole)
+    return replace(made, sample_id=np.array(list(counts), dtype=object))
 
 
 def transitions(*rounds, **options):

@@ -66,12 +66,9 @@ def stats(
 
 def _show(summary: dict[str, Any]) -> None:
     heads = ["", "samples", "rollouts", "solved", "never", "mixed", "no signal", "accuracy", "parsed"]
-    table = layout.table(heads, figures=heads[1:])
-    rows = [(str(each["source"]), each) for each in summary["by_source"]] + [("all", summary)]
-    for name, counts in rows:
-        layout.row(table, [name, *_cells(counts)])
+    named = [(str(each["source"]), each) for each in summary["by_source"]] + [("all", summary)]
     console = layout.console()
-    console.print(table)
+    console.print(layout.table(heads, rows=([name, *_cells(each)] for name, each in named), figures=heads[1:]))
     if summary["unscored"]:
         many = "rollouts are" if summary["unscored"] > 1 else "rollout is"
         console.print(layout.text(f"{summary['unscored']:,} {many} not scored, and not counted in n."))
