@@ -50,6 +50,27 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
     (f"({'9' * 400}, 1)", BOX),
     ("(250, 250)", BAD),
 ]
+_OWN: dict[str, Any] = {
+    "response_space": "thousandths", "target_space": "unit",
+    "parts": {"gaussian_point": 0.5, "correct_refusal": 0.4, "format": 0.1},
+}  # fmt: skip
+REFUSALS = {"recipe": "composite", **_OWN, "diagnose": False}
+REFUSING = gr.recipe("composite", trim=True, **_OWN)
+SIZED, NOTHING = {**BOX, "image_size": [1000, 1000]}, {"refusal": True, "id": "c"}
+REFUSED: list[tuple[str, dict[str, Any]]] = [
+    ("(250, 250)", SIZED),
+    ("(900, 900)", SIZED),
+    ("refusal", SIZED),
+    ("I cannot see it.", SIZED),
+    ("refusal", NOTHING),
+    ("refusal<|im_end|>", NOTHING),
+    ("(-1, -1)", NOTHING),
+    ("(250, 250)", NOTHING),
+    ("", NOTHING),
+    ("refusal " * 5000, NOTHING),
+    ("refusal, or (250, 250)", NOTHING),
+    ("refusal", BAD),
+]
 TEXTS, TARGETS = [text for text, _ in ROWS], [target for _, target in ROWS]
 PLACE = "grounding_rewards_adapters.{}"
 
@@ -60,6 +81,11 @@ def test_the_rows_are_of_many_kinds() -> None:
     assert scores.valid.tolist() == [1] * 11 + [0]
     assert len(set(scores.total.tolist())) == 4
     assert gr.recipe("gelato", format_weight=0.1).score(TEXTS, TARGETS, bad_target="abstain").acc.sum() == 2
+    texts, targets = [text for text, _ in REFUSED], [target for _, target in REFUSED]
+    refused = REFUSING.score(texts, targets, bad_target="abstain")
+    assert refused.acc.tolist() == [1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0]
+    assert refused.valid.tolist() == [1] * 11 + [0]
+    assert len(set(refused.total.tolist())) == 5
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +146,7 @@ def swift(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
     orms = restated(monkeypatch, "swift").orms
     loaded(FOLDER / "ms_swift" / "plugin.py")
     function = orms["grounding_rewards"](args=SimpleNamespace(num_generations=2))
-    assert function.__name__ == "gelato"
+    assert function.__name__ == OPTIONS["recipe"]
     columns = {"target": TARGETS, "prompt_id": ["prompt_0"] * 12, "trainer_state": None}
     totals = function(TEXTS, **columns)
     if REAL == "swift":
@@ -316,6 +342,18 @@ def _session(adapter: Any) -> Iterator[Callable[[str, dict[str, Any]], Any]]:
         yield ask
 
 
+@pytest.fixture(params=["places", "refusals"])
+def recipe(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> gr.Recipe:
+    """A recipe of twelve rows, which the paths below read."""
+    if request.param == "places":
+        return RECIPE
+    options = {"OPTIONS": REFUSALS, "ROWS": REFUSED, "TEXTS": [text for text, _ in REFUSED]}
+    for name, value in {**options, "TARGETS": [target for _, target in REFUSED]}.items():
+        monkeypatch.setitem(globals(), name, value)
+    monkeypatch.setenv("GROUNDING_REWARDS_OPTIONS", json.dumps(REFUSALS))
+    return REFUSING
+
+
 @pytest.mark.parametrize(
     ("path", "bad"),
     [
@@ -324,9 +362,12 @@ def _session(adapter: Any) -> Iterator[Callable[[str, dict[str, Any]], Any]]:
     ],
 )  # fmt: skip
 def test_every_trainer_gets_the_same_numbers(
-    path: Callable[[pytest.MonkeyPatch], list[Row]], bad: float | None, monkeypatch: pytest.MonkeyPatch
+    path: Callable[[pytest.MonkeyPatch], list[Row]],
+    bad: float | None,
+    recipe: gr.Recipe,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    scores = RECIPE.score(TEXTS, TARGETS, bad_target="abstain")
+    scores = recipe.score(TEXTS, TARGETS, bad_target="abstain")
     wanted = list(zip(scores.total.tolist(), scores.acc.tolist(), scores.valid.tolist(), strict=True))
     wanted[-1] = (bad, 0.0, 0.0)
     for row, found in zip(wanted, path(monkeypatch), strict=True):
