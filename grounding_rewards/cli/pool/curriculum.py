@@ -71,7 +71,9 @@ def curriculum(
         for remark in checked["remarks"]:
             terminal.note(remark)
         if out is None or not checked["passed"]:
-            _report_check(checked, as_json)
+            terminal.print_json(checked) if as_json else _show_check(checked)
+        if not checked["passed"]:
+            raise PoolError(f"bands are not what they are called: {'; '.join(checked['problems'])}")
     if out is None:
         return
     manifest = write_stages(
@@ -82,13 +84,6 @@ def curriculum(
 
 
 _FILES = (*PARQUET, *JSON_LINES, ".json")
-
-
-def _report_check(checked: Mapping[str, Any], as_json: bool) -> None:
-    """Print the check, and raise where the bands failed."""
-    terminal.print_json(checked) if as_json else _show_check(checked)
-    if not checked["passed"]:
-        raise PoolError(f"bands are not what they are called: {'; '.join(checked['problems'])}")
 
 
 def _show(manifest: dict[str, Any], out: Path) -> None:

@@ -200,10 +200,10 @@ def _whole(rows: Rows, every: _Group, shown: Sequence[ShownSample]) -> tuple[Blo
     """Return all rollouts as a block, samples, columns and filters over them, and the number of its screenshots."""
     images = {image: number for number, image in enumerate(dict.fromkeys(each.image for each in shown if each.image))}
     columns = {name: [value(row) for row in every] for name, value in _ROW.items()}
-    filters = [
-        {**each, "codes": _codes(each["labels"], [row[column] for row in every])}
-        for each, (_, column, _) in zip(_filters(rows), rows.filters, strict=True)
-    ]
+    filters = list[Block]()
+    for each, (_, column, _) in zip(_filters(rows), rows.filters, strict=True):
+        places = {None: -1} | {label: place for place, label in enumerate(each["labels"])}
+        filters.append({**each, "codes": [places[row[column]] for row in every]})
     block = {
         "kind": "rollouts", "title": "", "images": list(images), "filters": filters,
         "rows": {"sample": [row["sample"] for row in every], **columns},
@@ -230,11 +230,6 @@ def _screenshots(
 
 def _filters(rows: Rows) -> list[Block]:
     return [{"name": name, "labels": list(counts), "counts": list(counts.values())} for name, _, counts in rows.filters]
-
-
-def _codes(labels: Sequence[str], values: Sequence[str | None]) -> list[int]:
-    places: dict[str | None, int] = {None: -1} | {label: place for place, label in enumerate(labels)}
-    return [places[value] for value in values]
 
 
 def _shown(group: _Group, options: Options) -> ShownSample:
