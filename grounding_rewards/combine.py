@@ -179,10 +179,9 @@ def _evaluate(term: Verifier, rollouts: Rollouts, label: str, known: Known, part
         for name, part in term.parts:
             parts[name] = column = _evaluate(part, rollouts, name, known, parts)
             columns.append(column)
-        return term.join(columns)
-    scores = known.get(id(term))
-    if scores is None:
-        scores = known[id(term)] = scored(term, rollouts, label)
+        known[id(term)] = scores = term.join(columns)
+    elif (scores := known.get(id(term))) is None:
+        known[id(term)] = scores = scored(term, rollouts, label)
     return scores
 
 

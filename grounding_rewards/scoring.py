@@ -353,10 +353,12 @@ class Recipe:
             TargetError: a verifier lacks something in a target.
             VerifierError: a verifier returned something other than n numbers within its bounds.
         """
-        known: Known = {}  # success is mostly a part of the reward, and runs once
+        known: Known = {}
         try:
             total, parts = evaluate(self.reward, rollouts, known=known)
-            success, _ = evaluate(self.success, rollouts, "success", known)
+            success = known.get(id(self.success))  # mostly it is a part of the reward
+            if success is None:
+                success, _ = evaluate(self.success, rollouts, "success", known)
         except GroundingRewardsError as error:
             add_origin(error)
             raise
@@ -418,26 +420,26 @@ def turned(predictions: Predictions, axes: str) -> Predictions:
 
 def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) -> Predictions:
     """Bring predictions into a space, and mark as OUT_OF_IMAGE those outside 0..extent on either axis."""
-    xy, box, points, reason = predictions.xy, predictions.box, predictions.points, predictions.reason
-    extent, arguments = _extent(predictions.space, targets), predictions.arguments
+    xy, points, arguments, own = predictions.xy, predictions.points, predictions.arguments, predictions.space
+    extent = _extent(own, targets)
     if extent is not None:
         outside = (xy < 0.0) | (xy > extent)
         if np.count_nonzero(outside):
             outside &= ~np.isnan(extent)  # where the size is unknown, nothing is outside
-            reason = np.where(outside[:, 0] | outside[:, 1], _OUT_OF_IMAGE, reason)
-    if predictions.space is not space:
-        sizes = targets.image_sizes, targets.model_image_sizes
-        if points is not None and predictions.offsets is not None:
-            owner = np.repeat(np.arange(len(predictions)), np.diff(predictions.offsets))
-            points = convert(points, predictions.space, space, sizes[0][owner], sizes[1][owner])
-        xy = convert(xy, predictions.space, space, *sizes)
-        box = convert(box, predictions.space, space, *sizes)
+            reason = np.where(outside[:, 0] | outside[:, 1], _OUT_OF_IMAGE, predictions.reason)
+            predictions = predictions.changed(reason=reason)
+    if own is space and arguments.to is None:
+        return predictions
+    sizes = targets.image_sizes, targets.model_image_sizes
+    if points is not None and predictions.offsets is not None:
+        owner = np.repeat(np.arange(len(predictions)), np.diff(predictions.offsets))
+        points = convert(points, own, space, sizes[0][owner], sizes[1][owner])
     if arguments.to is not None:  # the screen's aspect decides which side of a move is the longer one
-        sizes = targets.image_sizes, targets.model_image_sizes
-        moves = moves_px(predictions.xy, arguments.to, predictions.space, *sizes)
-        arguments = replace(arguments, to=convert(arguments.to, predictions.space, space, *sizes))
+        moves = moves_px(xy, arguments.to, own, *sizes)
+        arguments = replace(arguments, to=convert(arguments.to, own, space, *sizes))
         arguments = with_directions(predictions.actions, arguments, moves)
-    return predictions.changed(xy=xy, box=box, reason=reason, space=space, points=points, arguments=arguments)
+    xy, box = convert(xy, own, space, *sizes), convert(predictions.box, own, space, *sizes)
+    return predictions.changed(xy=xy, box=box, space=space, points=points, arguments=arguments)
 
 
 _OUT_OF_IMAGE = np.int8(Reason.OUT_OF_IMAGE)
