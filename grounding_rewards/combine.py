@@ -179,10 +179,10 @@ def _evaluate(term: Verifier, rollouts: Rollouts, label: str, known: Known, part
         for name, part in term.parts:
             parts[name] = column = _evaluate(part, rollouts, name, known, parts)
             columns.append(column)
-        known[id(term)] = scores = term.join(columns)
-    elif (scores := known.get(id(term))) is None:
-        known[id(term)] = scores = scored(term, rollouts, label)
-    return scores
+        known[id(term)] = term.join(columns)
+    elif id(term) not in known:
+        known[id(term)] = scored(term, rollouts, label)
+    return known[id(term)]
 
 
 def parts_of(term: Verifier) -> Iterator[tuple[str, Verifier]]:

@@ -356,7 +356,7 @@ class Recipe:
         known: Known = {}
         try:
             total, parts = evaluate(self.reward, rollouts, known=known)
-            success = known.get(id(self.success))  # mostly it is a part of the reward
+            success = known.get(id(self.success))  # mostly a part of the reward
             if success is None:
                 success, _ = evaluate(self.success, rollouts, "success", known)
         except GroundingRewardsError as error:
