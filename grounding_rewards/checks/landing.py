@@ -6,7 +6,7 @@ What is written over the centre of the target is, in the rows that hit, one numb
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -203,7 +203,7 @@ def scales(
             return
     pixels = np.where(np.isnan(image_sizes), places.screens, image_sizes)
     bases = [(PIXEL, pixels, _FACTORS)]
-    if len(np.unique(pixels, axis=0)) > 1:
+    if (pixels != pixels[:1]).any():
         bases.append((UNIT, whole, _LENGTHS))
     for space, extent, usual in bases:
         scale = _ratio(written, places, extent)
@@ -223,7 +223,7 @@ def bounded(own: Resizing | None, written: Floats, places: Landing, image_sizes:
     scale = _ratio(written, places, image_sizes / np.sqrt(area)[:, None])
     if scale is None or abs(math.log(scale[0] / scale[1])) > _OBLONG or scale.prod() > np.nanmax(area):
         return
-    found, sizes = float(scale.prod()), np.unique(image_sizes[~np.isnan(area)], axis=0)
+    found, sizes = float(scale.prod()), sorted({(wide, high) for wide, high in image_sizes[~np.isnan(area)].tolist()})
     fits = list[tuple[float, Resizing]]()
     for model in (own.model,) if own else ("qwen2_5_vl", "qwen3_vl"):
         near = [bound for bound in _bounds() if 0.94 * found < bound < 1.12 * found]
@@ -239,10 +239,10 @@ def bounded(own: Resizing | None, written: Floats, places: Landing, image_sizes:
         yield max(fits, key=lambda fit: fit[0])[1]
 
 
-def _steps(sizes: Floats, factor: int, found: float) -> list[int]:
+def _steps(sizes: Sequence[tuple[float, float]], factor: int, found: float) -> list[int]:
     """Return the bounds near an area at which a side of an image grows by another multiple of the factor."""
     steps = set[int]()
-    for width, height in sizes[:8].tolist():
+    for width, height in sizes[:8]:
         for side, other in ((width, height), (height, width)):
             ends = (math.sqrt(share * found * side / other) / factor for share in (0.94, 1.12))
             first, last = map(math.ceil, ends)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, chain, groupby, pairwise
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
@@ -464,7 +464,7 @@ def _types(batches: Iterable[Sequence[Mapping[str, Any]]]) -> tuple[dict[str, An
     rows = 0
     for batch in batches:
         rows += len(batch)
-        for name in dict.fromkeys(key for row in batch for key in row):
+        for name in dict.fromkeys(chain.from_iterable(batch)):
             values = [row.get(name) for row in batch]
             try:
                 kind = _type(values)

@@ -76,7 +76,7 @@ def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
     errors += _own_errors(targets, needs.checks)
     # Without places, no space would ask for them.
     errors += _size_errors(targets, None, needs) if needs.label_free else []
-    for code in np.unique(targets.space_codes[targets.valid]):
+    for code in sorted({*targets.space_codes[targets.valid].tolist()}):
         if code != UNDECLARED:
             space = SPACES[code]
             # Numbers in another space need no size: the cause goes before what follows from it.
@@ -191,8 +191,8 @@ def _own_errors(targets: Targets, checks: tuple[Check, ...]) -> Violations:
 
 
 def _space_errors(targets: Targets) -> Violations:
-    placed = np.unique(targets.regions.row)
-    bare = placed[targets.space_codes[placed] == UNDECLARED]
+    row = targets.regions.row
+    bare = sorted({*row[targets.space_codes[row] == UNDECLARED].tolist()})
     expected = f"one of {', '.join(CoordSpace)} (or the option target_space)"
     return [_error(targets, row, "space", MISSING, expected) for row in bare]
 
