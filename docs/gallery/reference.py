@@ -287,18 +287,19 @@ def model_families() -> Facts:
 
 
 def steps() -> Facts:
-    """Return benchmarks of whole actions, with their rules."""
-    return {"benchmarks": [
-        {
-            "name": each.name, "title": each.title, "layouts": ", ".join(layout.name for layout in each.layouts),
-            "counts": ", ".join(f"{count:,} steps ({whose})" for count, whose in each.counts.items()),
-            "rules": [
-                {**vars(rule), "figures": "; ".join(own.name for own in OWN.get((each.name, rule.name), ()))}
-                for rule in rules_of(each.name)
-            ],
-        }
-        for each in STEP_BENCHMARKS.values()
-    ]}  # fmt: skip
+    """Return benchmarks of whole actions, with their rules; the first benchmark of a rule describes it."""
+    first: dict[tuple[str, ...], str] = {}
+    benchmarks = []
+    for each in STEP_BENCHMARKS.values():
+        rules = []
+        for rule in rules_of(each.name):
+            figures = "; ".join(own.name for own in OWN.get((each.name, rule.name), ()))
+            described = first.setdefault((rule.name, rule.source, rule.faults, figures), each.title)
+            rules.append({**vars(rule), "figures": figures, "first": described})
+        layouts = ", ".join(layout.name for layout in each.layouts)
+        counts = ", ".join(f"{count:,} steps ({whose})" for count, whose in each.counts.items())
+        benchmarks.append({**vars(each), "layouts": layouts, "counts": counts, "rules": rules})
+    return {"benchmarks": benchmarks}
 
 
 PAGES: Mapping[str, Callable[[], Facts]] = {
