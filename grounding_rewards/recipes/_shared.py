@@ -15,6 +15,7 @@ from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.named import build
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.scoring import Deviation, Example, Recipe
+from grounding_rewards.targets.target import NativeForm
 
 _EDGES = ("x1", "y1", "x2", "y2")
 
@@ -33,6 +34,11 @@ def answering_space(recipe: str, space: CoordSpace | str | None) -> CoordSpace:
 def bare_box(value: Any) -> dict[str, Any] | None:
     """``[x1, y1, x2, y2]`` as a bbox; None for other values."""
     return {"bbox": value} if isinstance(value, list) and len(value) == 4 else None
+
+
+def listed_boxes(description: str, read: Callable[[Any], dict[str, Any] | None] = bare_box) -> NativeForm:
+    """The native form of a source whose targets are bare lists, of four numbers a box."""
+    return NativeForm(description, read, lists_alone=True, bare_box=True)
 
 
 def numerals(value: Any) -> Any:

@@ -7,9 +7,8 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import BARE_TUPLE_WHOLE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, numerals, published
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, listed_boxes, numerals, published
 from grounding_rewards.scoring import BBOX, POLYGON, Example, Exploit, Recipe, Source
-from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, InsideDistance
 from grounding_rewards.verifiers.options import Share
 
@@ -94,8 +93,8 @@ def read_numerals(value: Any) -> dict[str, Any] | None:
 _TARGET = {CoordSpace.UNIT: (0.1, 0.1, 0.3, 0.2), CoordSpace.MODEL_PIXEL: (100, 100, 300, 200)}
 _ROWS = "a bare list, 4 numbers x1 y1 x2 y2 or a polygon's x1 y1 x2 y2 x3 y3 ..."
 _NATIVE = {
-    CoordSpace.UNIT: NativeForm(_ROWS, read_numerals, lists_alone=True, bare_box=True),
-    CoordSpace.MODEL_PIXEL: NativeForm(_ROWS, read_bare_list, lists_alone=True, bare_box=True),
+    CoordSpace.UNIT: listed_boxes(_ROWS, read_numerals),
+    CoordSpace.MODEL_PIXEL: listed_boxes(_ROWS, read_bare_list),
 }
 
 

@@ -15,10 +15,9 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space, convert
 from grounding_rewards.parsing.readers import TURN, one_line_answer
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, published
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, listed_boxes, published
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
-from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers.options import Range
 from grounding_rewards.verifiers.terms import NEEDS_SCREEN, PLACES, Term
 
@@ -251,7 +250,7 @@ class _Episode(Term):
         return 1.0 - (off / half) ** 5 if half else 0.0
 
 
-_NATIVE = NativeForm("a bare list x1 y1 x2 y2 in shares of the screen", bare_box, lists_alone=True, bare_box=True)
+_NATIVE = listed_boxes("a bare list x1 y1 x2 y2 in shares of the screen")
 
 _DEVIATIONS = {
     **BAD_TARGET,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import LITERAL_BOX
-from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, published
+from grounding_rewards.recipes._shared import BAD_TARGET, listed_boxes, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
-from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import BoxSize, Hit, Overlap
 from grounding_rewards.verifiers.options import Length
 
@@ -67,9 +66,7 @@ def _exploits(iou_weight: float, box_weight: float) -> tuple[Exploit, ...]:
     )
 
 
-NATIVE = NativeForm(
-    "a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", bare_box, lists_alone=True, bare_box=True
-)
+NATIVE = listed_boxes("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image")
 
 _DEVIATIONS = {
     **BAD_TARGET,

@@ -8,9 +8,8 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BOX_LIST
 from grounding_rewards.parsing.readers import TURN
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, numerals, published
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, listed_boxes, numerals, published
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
-from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, GaussianCoverage, GaussianPoint, Hit
 from grounding_rewards.verifiers.options import Length
 
@@ -86,12 +85,7 @@ def read_native(value: Any) -> dict[str, Any] | None:
     return bare_box(numerals(value))
 
 
-NATIVE = NativeForm(
-    "a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image",
-    read_native,
-    lists_alone=True,
-    bare_box=True,
-)
+NATIVE = listed_boxes("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", read_native)
 
 _DEVIATIONS = {
     **BAD_TARGET,

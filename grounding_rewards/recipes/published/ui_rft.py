@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import JSON_POINT
-from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, published
+from grounding_rewards.recipes._shared import BAD_TARGET, listed_boxes, published
 from grounding_rewards.scoring import BBOX, Example, Recipe, Source
-from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Hit
 
 
@@ -37,9 +36,7 @@ def ui_rft() -> Recipe:
     )
 
 
-NATIVE = NativeForm(
-    "a bare list x1 y1 x2 y2 in pixels of the image the model saw", bare_box, lists_alone=True, bare_box=True
-)
+NATIVE = listed_boxes("a bare list x1 y1 x2 y2 in pixels of the image the model saw")
 
 _DEVIATIONS = {
     **BAD_TARGET,

@@ -17,10 +17,9 @@ from grounding_rewards.parsing import LIST_BOX, LIST_POINT, LIST_POINT_OR_REFUSA
 from grounding_rewards.parsing.published import BARE, FUNCTIONS, VENUS_CLOSE, VENUS_OPEN, read_call
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 from grounding_rewards.plugins.config import frozen
-from grounding_rewards.recipes._shared import bare_box
+from grounding_rewards.recipes._shared import listed_boxes
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Example, Exploit, Recipe, Source
-from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import ActionType, CorrectRefusal, Format, Hit, JudgedFormat, Verifier
 from grounding_rewards.verifiers.hit import inside_regions
 from grounding_rewards.verifiers.match import Columns, argument, compared, text_rule
@@ -169,11 +168,8 @@ def ui_venus_navigation(
     )
 
 
-NATIVE = NativeForm(
-    "a bare list, 4 numbers x1 y1 x2 y2, in pixels of the original image; the source publishes no rows",
-    bare_box,
-    lists_alone=True,
-    bare_box=True,
+NATIVE = listed_boxes(
+    "a bare list, 4 numbers x1 y1 x2 y2, in pixels of the original image; the source publishes no rows"
 )
 
 
