@@ -36,7 +36,7 @@ HALF = RolloutSettings(n=1, zoom="0.5")
         (1920, 1080, {"response_space": "thousandths"}, Pointing("m", form="({:.1f}, {:.1f})"), "0.5"),
         (1280, 720, {"response_space": "thousandths"}, Pointing("m"), "0.5:2"),
         (640, 480, {"response_space": "unit", "axes": "yx"}, Pointing("m", form="[{1:.4f}, {0:.4f}]", extent=1), "0.3"),
-        (3840, 2160, {"response_space": "pixel"}, Pointing("m", extent=0), "0.5"),
+        (1440, 900, {"response_space": "pixel"}, Pointing("m", extent=0), "0.5"),
         (
             390, 844, {"response_space": "model_pixel", "model": "qwen3_vl"},
             Pointing("m", form="Press <|box_start|>({:.0f},{:.0f})<|box_end|>", extent=0), "0.4",
