@@ -9,10 +9,8 @@ from typing import Any
 from grounding_rewards.batch.layouts import LAYOUTS, Layout, lacking, layout_of
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.columns import GUESSED, NONE, columns_read, find_columns, guess_note, offered
-from grounding_rewards.tables.rows import Table, require_column
+from grounding_rewards.tables.rows import Table, first_rows, require_column
 from grounding_rewards.targets.box_format import BoxFormat
-
-SOME = 64  # number of rows from which columns are guessed
 
 
 @dataclass(frozen=True)
@@ -132,10 +130,7 @@ def _first_rows(
     read.update(
         *(layout.fields for layout in layouts if layout.fields <= there and named.target in ("", layout.target))
     )
-    if not there & read:
-        return [empty]
-    first = next(iter(table.batches([*read], whole=False, size=SOME)), None)
-    return [empty, *(first.rows if first is not None else ())]
+    return [empty, *(first_rows(table, read) if there & read else ())]
 
 
 def _with_fields(table: Table, roles: Sequence[str]) -> Sequence[str]:

@@ -25,7 +25,7 @@ from grounding_rewards.settings.declared import is_number, is_whole, option
 from grounding_rewards.tables.columns import find_columns
 from grounding_rewards.tables.image_files import read_images
 from grounding_rewards.tables.opening import open_rows
-from grounding_rewards.tables.rows import value_at
+from grounding_rewards.tables.rows import first_rows, value_at
 from grounding_rewards.tables.sample_ids import from_json
 from grounding_rewards.targets.read import read_target
 from grounding_rewards.targets.suspects import reach_of, untrainable
@@ -35,7 +35,6 @@ from grounding_rewards.targets.write import to_wire
 Bools = NDArray[np.bool_]
 
 _PANEL = "Samples that are left out"
-_FIRST = 64
 _TAKES = ("first", "end", "random")
 
 
@@ -263,8 +262,7 @@ def detected(filters: Filters, root: str) -> dict[str, Target]:
     """Read a detector's boxes, by the paths of images; relative ones start in ``root``."""
     table = open_rows(str(filters.overlap))
     named = None if filters.overlap_space is None else as_space(filters.overlap_space)
-    first = next(iter(table.batches(whole=False, size=_FIRST)))
-    found = find_columns(first.rows, {"image": None, "target": None}, needed=("image", "target")).columns
+    found = find_columns(first_rows(table), {"image": None, "target": None}, needed=("image", "target")).columns
     boxes = dict[str, Target]()
     for batch in table.batches(whole=False):
         for index, row in enumerate(batch.rows):

@@ -15,7 +15,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from grounding_rewards.batch import layouts as benchmarks
-from grounding_rewards.batch.columns import OWN, SOME, role
+from grounding_rewards.batch.columns import OWN, role
 from grounding_rewards.converting.filters import Selection
 from grounding_rewards.converting.layouts import IMAGES, MESSAGES, Layout, over
 from grounding_rewards.converting.prompts import further_fields
@@ -29,7 +29,7 @@ from grounding_rewards.tables.contents import PARQUET, stem_of
 from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.tables.opening import folder_of, open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
-from grounding_rewards.tables.rows import Batch, Note, Table, value_at
+from grounding_rewards.tables.rows import Batch, Note, Table, first_rows, value_at
 from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
 from grounding_rewards.tables.writing import IMAGES_FEATURE, KeptColumns, write_table
 from grounding_rewards.targets.box_format import BoxFormat
@@ -449,8 +449,7 @@ class Converter:
         fields = {name for each in benchmarks.LAYOUTS if each.fields <= {*survey.names} for name in each.fields}
         if not fields:
             return None
-        first = next(table.batches(sorted(fields), whole=False, size=SOME))
-        return benchmarks.layout_of(first.rows, survey.names, self.reading.box_format, target)
+        return benchmarks.layout_of(first_rows(table, fields), survey.names, self.reading.box_format, target)
 
     @property
     def _shape(self) -> Shape:

@@ -30,13 +30,10 @@ from grounding_rewards.tables.manifests import fingerprint, refuse_stream
 from grounding_rewards.tables.opening import files_of_table, folder_of, open_rows
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH, ZOOMED, fields
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
-from grounding_rewards.tables.rows import Batch, Note, Table, joined, value_at
+from grounding_rewards.tables.rows import Batch, Note, Table, first_rows, joined, value_at
 from grounding_rewards.tables.sample_ids import plain
 from grounding_rewards.tables.training_sets import Shape
 from grounding_rewards.targets.box_format import BoxFormat
-
-_FIRST = 64
-"""Rows from which columns are guessed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +99,7 @@ def open_data(
     layout = NONE if columns.target and not shape.layout else shape.layout
     shape = replace(shape, layout=layout, space=space_named(recipe), images=files)
     table = open_rows(path, split, encoding=encoding, note=note, shape=shape)
-    first = next(iter(table.batches(whole=False, size=_FIRST)))
-    rows = [dict.fromkeys(table.columns), *first.rows]
+    rows = [dict.fromkeys(table.columns), *first_rows(table)]
     read = _reading(path, rows, columns, box_format) if recipe is None or recipe.label_free else recipe
     named = replace(columns, response=NONE)
     scorer = TableScorer(read, named, "abstain", box_format, answered=False, on_note=note, on_warning=warn).of(table)

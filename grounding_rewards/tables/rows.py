@@ -20,6 +20,8 @@ BATCH_ROWS = 8192
 BATCH_BYTES = 1 << 24
 """Large rows, such as those that hold images, make batches of about this many bytes."""
 
+_FIRST = 64  # rows by which columns and layouts are recognised
+
 NewColumns = Mapping[str, Any]
 """Columns to append: name to ``float``, ``str`` or an Arrow type; all may hold None."""
 
@@ -193,6 +195,12 @@ class Table(Protocol):
     ) -> Iterator[Batch]:
         """The rows in order, with ``columns`` in ``Batch.rows``; ``whole`` batches can be written."""
         ...
+
+
+def first_rows(table: Table, columns: Iterable[str] | None = None) -> list[Mapping[str, Any]]:
+    """Return the rows of a table by which columns and layouts are recognised; none of a table without rows."""
+    first = next(iter(table.batches(columns if columns is None else sorted(columns), whole=False, size=_FIRST)), None)
+    return [] if first is None else list(first.rows)
 
 
 class ChangedTable:

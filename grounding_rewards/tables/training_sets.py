@@ -24,7 +24,7 @@ from grounding_rewards.literals import numbers_of, unique_keys
 from grounding_rewards.tables.columns import GUESSED, NONE
 from grounding_rewards.tables.image_files import ImageFiles, looks_like_images, read_images
 from grounding_rewards.tables.prompts import image_path, prompt_text
-from grounding_rewards.tables.rows import Batch, Note, Table, value_at
+from grounding_rewards.tables.rows import Batch, Note, Table, first_rows, value_at
 from grounding_rewards.tables.writing import with_features
 from grounding_rewards.targets.box_format import BoxFormat, corners
 from grounding_rewards.targets.read import read_target
@@ -35,8 +35,7 @@ from grounding_rewards.targets.write import to_wire
 
 Row = Mapping[str, Any]
 
-_FIRST, _AT_ONCE = 64, 256
-"""Rows by which a layout is recognised, and rows with lists that are read at once."""
+_AT_ONCE = 256  # rows with lists that are read at once
 _SPEAKERS = {"human": "asked", "user": "asked", "gpt": "answer", "assistant": "answer"}
 _CLICKS = ("", "click", "double_click", "right_click", "long_press", "hover")
 _IMAGE = re.compile(r"\s*<image>\s*")
@@ -371,7 +370,7 @@ class Shape:
             return None
         known = self._known()
         some = [each for each in known if _tops(each.has) <= there and not {*each.lacks} & there]
-        rows = _first_rows(table, {name for each in some for name in each.reads}) if some else []
+        rows = first_rows(table, {name for each in some for name in each.reads}) if some else []
         fit = [each for each in some if each.fits(rows)]
         fit = [each for each in fit if not any({*each.has} < {*other.has} for other in fit)]
         if len({each.name for each in fit}) > 1:
@@ -409,11 +408,6 @@ BY_FIELDS = Shape()
 
 def _tops(paths: Sequence[str]) -> set[str]:
     return {path.partition(".")[0] for path in paths}
-
-
-def _first_rows(table: Table, columns: set[str]) -> list[Row]:
-    first = next(iter(table.batches(sorted(columns), whole=False, size=_FIRST)), None)
-    return [] if first is None else list(first.rows)
 
 
 class ShapedTable:
