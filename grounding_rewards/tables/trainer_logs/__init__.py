@@ -10,8 +10,7 @@ from pathlib import Path
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.contents import JSON_LINES, PARQUET
-from grounding_rewards.tables.trainer_logs import easyr1, verl
-from grounding_rewards.tables.trainer_logs.further import FORMS
+from grounding_rewards.tables.trainer_logs import easyr1, further, verl
 from grounding_rewards.tables.trainer_logs.logged import TrainerLog
 
 
@@ -27,14 +26,15 @@ def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
         from grounding_rewards.tables.trainer_logs import trl  # pyarrow, which JSON does without
 
         return trl.open_log(path, [path])
-    kinds = (verl, *FORMS) if suffix in JSON_LINES else (easyr1,)
-    return next((log for kind in kinds if (log := kind.open_log(path, [path]))), None)
+    if suffix not in JSON_LINES:
+        return easyr1.open_log(path, [path])
+    return verl.open_log(path, [path]) or further.open_log(path, [path])
 
 
 def _in_folder(path: Path) -> TrainerLog | None:
     from grounding_rewards.tables.trainer_logs import trl
 
-    found = ((kind, kind.step_files(path)) for kind in (verl, trl, easyr1, *FORMS))
+    found = ((kind, kind.step_files(path)) for kind in (verl, trl, easyr1, *further.FORMS))
     logged = next((log for kind, files in found if files and (log := kind.open_log(path, files))), None)
     recorded = next(path.glob("rollouts-*.parquet"), None)
     if logged is not None and recorded is not None:

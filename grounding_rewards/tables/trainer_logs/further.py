@@ -126,11 +126,10 @@ class Form:
 
     def open_log(self, path: Path, files: Sequence[Path]) -> TrainerLog | None:
         """Open files of this form, some of which may be empty; None for files of something else."""
-        firsts = [(file, row) for file in files for row in first_rows(file, FIRST)]
-        if not firsts or not {*self.needed} <= {*firsts[0][1]}:
+        if _form(files) is not self:
             return None
-        alike = [(file, row) for file, row in firsts if {*self.needed} <= {*row}]
-        found = [each for file, row in alike for each in self._found(file, "a first line", row)]
+        firsts = [(file, row) for file in files for row in first_rows(file, FIRST) if {*self.needed} <= {*row}]
+        found = [each for file, row in firsts for each in self._found(file, "a first line", row)]
         numbers = dict.fromkeys(name for each in found for name, came in each.numbers.items() if came is not None)
         more = dict.fromkeys(name for each in found for name in each.more)
         parts = [name for name in numbers if name not in _NO_PARTS]
@@ -198,3 +197,15 @@ FORMS = (
     ),
 )  # fmt: skip
 """Trainers' logs in JSON lines; a further one is a row."""
+
+
+def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
+    """Open files of any of these forms; None for files of something else."""
+    form = _form(files)
+    return None if form is None else form.open_log(path, files)
+
+
+def _form(files: Sequence[Path]) -> Form | None:
+    """Return the form of the first line of files."""
+    first = next((rows[0] for file in files if (rows := first_rows(file, 1))), {})
+    return next((form for form in FORMS if {*form.needed} <= {*first}), None)
