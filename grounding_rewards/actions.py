@@ -92,7 +92,8 @@ _MODIFIERS = {"control": "ctrl", "ctrl": "ctrl", "alt": "alt", "option": "alt", 
 _KEYS = {**_MODIFIERS, "return": "enter", "escape": "esc", "del": "delete", "pgup": "pageup", "pgdn": "pagedown",
          "page_up": "pageup", "page_down": "pagedown", "arrowup": "up", "arrowdown": "down", "arrowleft": "left",
          "arrowright": "right", "spacebar": "space", " ": "space", "\n": "enter", "\r": "enter"}  # fmt: skip
-_OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
+OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
+"""The way of the finger for that of the view, and the other way round."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -180,7 +181,7 @@ def _turned(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def opposite(direction: str) -> str:
     """Return the opposite direction; any other text is unchanged."""
-    return _OPPOSITE.get(direction, direction)
+    return OPPOSITE.get(direction, direction)
 
 
 def _pressed(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -12,9 +12,6 @@ from grounding_rewards.verifiers.match import either_contains
 
 Place = Sequence[float]
 
-TURNED = {"up": "down", "down": "up", "left": "right", "right": "left"}
-"""The way of the finger for that of the view, and the other way round."""
-
 
 def numbers(value: Any, count: int) -> list[float]:
     """Return a list of so many numbers, also one written as JSON.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import cycle
 
-from grounding_rewards.actions import Act
-from grounding_rewards.evaluators.compare import TURNED, middle
+from grounding_rewards.actions import OPPOSITE, Act
+from grounding_rewards.evaluators.compare import middle
 from grounding_rewards.evaluators.rule import Size, Step
 from grounding_rewards.verifiers.action_match import outcome
 
@@ -31,7 +31,7 @@ def boxes(step: Step) -> list[list[float]]:
 
 def ends(act: Act, size: Size) -> tuple[list[float], list[float]]:
     """Return where the finger of a scroll begins and ends, against the way of the view."""
-    right, down = _WAYS.get(TURNED.get(act.arguments.get("direction", ""), ""), (0, 0))
+    right, down = _WAYS.get(OPPOSITE.get(act.arguments.get("direction", ""), ""), (0, 0))
     start, end = (0.5 - 0.2 * right, 0.5 - 0.2 * down), (0.5 + 0.2 * right, 0.5 + 0.2 * down)
     return pixels(start, size), pixels(end, size)
 

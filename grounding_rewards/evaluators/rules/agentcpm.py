@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from grounding_rewards.actions import Act
+from grounding_rewards.actions import OPPOSITE, Act
 from grounding_rewards.evaluators.compare import (
-    TURNED,
     apart,
     decoded,
     direction,
@@ -134,7 +133,7 @@ def _answer(act: Act, size: Size) -> dict[str, Any]:
     forms: dict[str, dict[str, Any]] = {
         "click": {"POINT": at}, "long_press": {"POINT": at, "duration": 1000}, "type": {"TYPE": said.get("text", "")},
         "open_app": {"OPEN_APP": said.get("app", "")}, "wait": {"duration": 200}, "clear": {"CLEAR": None},
-        "scroll": {"POINT": at, "to": TURNED.get(said.get("direction", ""))}, "recent": {"PRESS": "HOME"},
+        "scroll": {"POINT": at, "to": OPPOSITE.get(said.get("direction", ""))}, "recent": {"PRESS": "HOME"},
         "back": {"PRESS": "BACK"}, "home": {"PRESS": "HOME"}, "enter": {"PRESS": "ENTER"},
         "finished": {"STATUS": "impossible" if failed(act) else "finish"},
     }  # fmt: skip

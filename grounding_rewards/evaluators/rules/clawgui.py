@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from grounding_rewards.actions import Act
-from grounding_rewards.evaluators.compare import TURNED, apart, direction, holds, nearest
+from grounding_rewards.actions import OPPOSITE, Act
+from grounding_rewards.evaluators.compare import apart, direction, holds, nearest
 from grounding_rewards.evaluators.rule import STOPS, Size, Step, StepRule, StepVerdict
 from grounding_rewards.evaluators.writing import pixels, point
 from grounding_rewards.verifiers.match import token_f1
@@ -82,7 +82,7 @@ def _same_text(text: Any, right: Any) -> bool:
 _MATCHES: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], bool]] = {
     "type": lambda said, right: _same_text(said.get("text"), right.get("text")),
     "open_app": lambda said, right: any(_same_text(said.get(key), right.get("app")) for key in ("app", "text")),
-    "scroll": lambda said, right: str(said.get("direction")).lower() == TURNED.get(right["direction"].lower()),
+    "scroll": lambda said, right: str(said.get("direction")).lower() == OPPOSITE.get(right["direction"].lower()),
     "button_press": lambda said, right: said.get("type") == right["type"],
     "wait": lambda said, right: True,
 }
@@ -101,7 +101,7 @@ def _gold(step: Step) -> dict[str, Any]:
 def _answer(act: Act, size: Size) -> str:
     fields = _gold(Step(act))
     if act.name == "scroll":  # the finger's way here, the view's in golds
-        fields["arguments"]["direction"] = TURNED.get(act.arguments.get("direction", ""), "")
+        fields["arguments"]["direction"] = OPPOSITE.get(act.arguments.get("direction", ""), "")
     return json.dumps(fields)
 
 

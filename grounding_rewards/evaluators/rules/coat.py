@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
-from grounding_rewards.actions import Act
-from grounding_rewards.evaluators.compare import TURNED, decoded, holds, middle, numbers, overlap, scaled
+from grounding_rewards.actions import OPPOSITE, Act
+from grounding_rewards.evaluators.compare import decoded, holds, middle, numbers, overlap, scaled
 from grounding_rewards.evaluators.rule import Size, Step, StepRule, StepVerdict
 from grounding_rewards.evaluators.writing import failed, pixels
 from grounding_rewards.verifiers.edits import common_ratio
@@ -88,7 +88,7 @@ def _answer(act: Act, size: Size) -> dict[str, Any]:
     forms: dict[str, tuple[str, dict[str, Any]]] = {
         **{button: (f"press_{button}", {}) for button in _BUTTONS},
         "click": ("click", {"bbox": bbox}),
-        "scroll": ("scroll", {"direction": TURNED.get(said.get("direction", ""))}),
+        "scroll": ("scroll", {"direction": OPPOSITE.get(said.get("direction", ""))}),
         "type": ("input", {"text": said.get("text", "")}),
         "finished": ("stop", {"status": "impossible" if failed(act) else "completed"}),
     }
@@ -99,7 +99,7 @@ def _answer(act: Act, size: Size) -> dict[str, Any]:
 def _gold(step: Step) -> dict[str, Any]:
     act, said = step.act, step.act.arguments
     descriptions = {
-        "click": "click on the place", "scroll": f"scroll {TURNED.get(said.get('direction', ''))}",
+        "click": "click on the place", "scroll": f"scroll {OPPOSITE.get(said.get('direction', ''))}",
         "type": "input text", "finished": f"stop and set the query as {'impossible' if failed(act) else 'completed'}",
         **{button: f"press the {button} button" for button in _BUTTONS},
     }  # fmt: skip

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.actions import Act
-from grounding_rewards.evaluators.compare import TURNED, holds
+from grounding_rewards.actions import OPPOSITE, Act
+from grounding_rewards.evaluators.compare import holds
 from grounding_rewards.evaluators.rule import Size, StepRule, StepVerdict
 from grounding_rewards.evaluators.rules.os_atlas import thousandths
 from grounding_rewards.evaluators.writing import failed, pixels, text
@@ -52,7 +52,7 @@ def _hit(said: str, wanted: str, box: Any) -> bool:
 
 def _answer(act: Act, size: Size) -> str:
     if act.name == "scroll":
-        return f"SCROLL: {TURNED.get(act.arguments.get('direction', ''), '').upper()}"
+        return f"SCROLL: {OPPOSITE.get(act.arguments.get('direction', ''), '').upper()}"
     if act.place:
         return "{}: ({}, {})".format(act.name.upper(), *thousandths(act))
     if act.name == "type":
