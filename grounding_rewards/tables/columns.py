@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from grounding_rewards.coords.image_sizes import read_size
@@ -141,6 +142,7 @@ def _available(rows: Iterable[Mapping[str, Any]]) -> dict[str, None]:
     return names
 
 
+@cache
 def place_named(column: str) -> tuple[str | None, BoxFormat | None]:
     """Return the kind of place that a column is named after, and the format of boxes that its name says."""
     if several := places_of(column):
