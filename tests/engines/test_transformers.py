@@ -24,12 +24,6 @@ DRAWN = Sampling(temperature=1.0, max_tokens=12)
 
 
 @pytest.fixture(scope="module")
-def vision_folder(tmp_path_factory):
-    tiny.register()
-    return tiny.saved(tmp_path_factory.mktemp("vision"))
-
-
-@pytest.fixture(scope="module")
 def text_folder(tmp_path_factory):
     return tiny_text.saved(tmp_path_factory.mktemp("text"))
 

@@ -9,7 +9,7 @@ import torch
 from grounding_rewards.converting.prompts import Message
 from grounding_rewards.engines import Answer, Request, Sampling
 from grounding_rewards.errors import EngineError
-from tests.engines import tiny, tiny_text
+from tests.engines import tiny_text
 from tests.engines.test_transformers import DRAWN, GREEDY, click, say, started
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # transformers on numpy 2
@@ -18,12 +18,6 @@ SHORTAGES = [
     RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"),
     MemoryError("Unable to allocate 2.00 GiB"),
 ]
-
-
-@pytest.fixture(scope="module")
-def vision_folder(tmp_path_factory):
-    tiny.register()
-    return tiny.saved(tmp_path_factory.mktemp("vision"))
 
 
 @pytest.fixture(scope="module")

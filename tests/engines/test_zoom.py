@@ -20,7 +20,6 @@ from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.zoom import _place, _written
 from grounding_rewards.errors import EngineError
 from grounding_rewards.plugins.registry import collect
-from tests.engines import tiny
 from tests.engines.pointing import SIDE, Pointing, corners, screens
 from tests.engines.scripted import completion, scripted
 from tests.engines.test_rollout import data, rows
@@ -181,10 +180,9 @@ def test_crops_are_of_the_last_image_and_of_the_file_as_it_is_upright(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # transformers on numpy 2
-def test_a_checkpoint_of_transformers_sees_the_crop_in_the_size_of_the_image(tmp_path, monkeypatch):
+def test_a_checkpoint_of_transformers_sees_the_crop_in_the_size_of_the_image(tmp_path, vision_folder, monkeypatch):
     monkeypatch.setattr(transformers._Loaded, "_answer", lambda self, tokens, stop: Answer("(750, 250)", 3))
-    tiny.register()
-    engine = transformers.Transformers(str(tiny.saved(tmp_path / "model")), device="cpu")
+    engine = transformers.Transformers(str(vision_folder), device="cpu")
     settings = RolloutSettings(n=2, max_tokens=3, zoom="0.5")
     roll_out(screens(tmp_path, (320, 240, 0, 0)), engine, tmp_path / "out", settings=settings, recipe=CLICK)
     made = rows(tmp_path / "out", "response", "zoom_steps", "model_image_size")

@@ -303,6 +303,16 @@ def test_a_saved_data_set_that_is_broken(tmp_path, state, message):
         open_rows(tmp_path)
 
 
+@pytest.fixture
+def outside(tmp_path):
+    """A file of Arrow in a folder beside that of a data set."""
+    for folder in ("set", "out"):
+        (tmp_path / folder).mkdir()
+    table = pa.table({"n": [7]})
+    with pa.ipc.new_stream(tmp_path / "out" / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [
@@ -313,14 +323,7 @@ def test_a_saved_data_set_that_is_broken(tmp_path, state, message):
         ("a\0", "is no path: "),
     ],
 )
-def test_a_saved_data_set_names_files_of_its_own_alone(tmp_path, name, why):
-    for folder in ("set", "out"):
-        (tmp_path / folder).mkdir()
-    with (
-        (tmp_path / "out" / "a.arrow").open("wb") as file,
-        pa.ipc.new_stream(file, pa.schema([("n", pa.int64())])) as writer,
-    ):
-        writer.write_table(pa.table({"n": [7]}))
+def test_a_saved_data_set_names_files_of_its_own_alone(tmp_path, outside, name, why):
     (tmp_path / "set" / "link.arrow").symlink_to(tmp_path / "out" / "a.arrow")
     os.mkfifo(tmp_path / "set" / "fifo.arrow")
     (tmp_path / "set" / "state.json").write_text(json.dumps({"_data_files": [{"filename": name}]}))
@@ -329,14 +332,7 @@ def test_a_saved_data_set_names_files_of_its_own_alone(tmp_path, name, why):
 
 
 @pytest.mark.parametrize("split", ["../out", "link", "/absolute"])
-def test_splits_of_a_saved_data_set_lie_in_it(tmp_path, split):
-    for folder in ("set", "out"):
-        (tmp_path / folder).mkdir()
-    with (
-        (tmp_path / "out" / "a.arrow").open("wb") as file,
-        pa.ipc.new_stream(file, pa.schema([("n", pa.int64())])) as writer,
-    ):
-        writer.write_table(pa.table({"n": [7]}))
+def test_splits_of_a_saved_data_set_lie_in_it(tmp_path, outside, split):
     (tmp_path / "out" / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a.arrow"}]}))
     (tmp_path / "set" / "link").symlink_to(tmp_path / "out")
     split = str(tmp_path / "out") if split == "/absolute" else split
