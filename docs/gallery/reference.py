@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from importlib import import_module
-from inspect import isclass, isroutine
+from inspect import getsource, isclass, isroutine
 from typing import Any, get_type_hints
 
 from typer.core import TyperArgument as Argument
@@ -18,6 +19,7 @@ from docs.gallery.page import code
 from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.catalogue import recipe
+from grounding_rewards.checks.finding import Code
 from grounding_rewards.cli.application import build
 from grounding_rewards.cli.listing import format_of
 from grounding_rewards.cli.render.tables import as_written
@@ -167,15 +169,20 @@ def _default(default: Any) -> str:
 
 
 def answers() -> Facts:
-    """Return each dialect with an answer that it reads and one that it does not, refusal words, and the reasons."""
+    """Return each dialect with an answer that it reads and one that it does not, and refusal words."""
     known: Mapping[str, Dialect] = collect([]).parsers
     return {
         "dialects": {name: _dialect(dialect) for name, dialect in known.items() if name not in ("auto", "auto_action")},
         "auto": AUTO.names,
         "tools": TOOLS,
         "words": refusal_words,
-        "reasons": [_reason(reason) for reason in Reason],
     }
+
+
+def reasons() -> Facts:
+    """Return what can become of a response, and the kinds of findings with their meanings, which stand beside them."""
+    meanings = re.findall(r'= "(.+)"  #: (.+)', getsource(Code))
+    return {"reasons": [_reason(reason) for reason in Reason], "findings": dict(meanings)}
 
 
 def _dialect(dialect: Dialect) -> Facts:
@@ -303,7 +310,7 @@ def steps() -> Facts:
 
 
 PAGES: Mapping[str, Callable[[], Facts]] = {
-    "options": options, "answers": answers, "prompts": prompts, "table": table, "families": model_families,
-    "verifiers": verifiers.page, "methods": methods, "audit": audited, "steps": steps,
+    "options": options, "answers": answers, "reasons": reasons, "prompts": prompts, "table": table,
+    "families": model_families, "verifiers": verifiers.page, "methods": methods, "audit": audited, "steps": steps,
 }  # fmt: skip
 """By the name of each page: its facts."""

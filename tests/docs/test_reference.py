@@ -14,6 +14,7 @@ import grounding_rewards as gr
 from docs.gallery import reference, screens
 from docs.gallery.make import DOCS, make_reference
 from grounding_rewards import catalogue
+from grounding_rewards.checks.finding import Code
 from grounding_rewards.coords.register import processors, space_of
 from grounding_rewards.coords.resizing import pipelines
 from grounding_rewards.coords.spaces import SPACES
@@ -84,6 +85,7 @@ def test_pages_and_pictures_are_those_of_make(made: Path):
         "options.md",
         "pictures",
         "prompts.md",
+        "reasons.md",
         "spaces.md",
         "steps.md",
         "table.md",
@@ -220,8 +222,14 @@ def test_refusals_of_the_page_are_refusals():
     assert wider.score(whole, [{"refusal": True}] * len(whole)).acc.tolist() == [1.0] * len(whole)
 
 
+def test_every_finding_has_its_meaning():
+    table = dict(rows(section("reasons", "Findings"))[1:])
+    assert list(table) == [str(code) for code in Code]
+    assert table["zero-area"] == "boxes without width or height"
+
+
 def test_every_reason_has_a_response_that_gives_it():
-    table = {cells[0]: cells[1:] for cells in rows(section("answers", "Reasons"))[1:]}
+    table = {cells[0]: cells[1:] for cells in rows(section("reasons", "Reasons"))[1:]}
     assert list(table) == [reason.name for reason in gr.Reason]
     assert {name: cells[2:] for name, cells in table.items()} == {
         "OK": ["1", "yes"], "EMPTY": ["0", "no"], "NO_ANSWER": ["0", "no"], "SEVERAL_ANSWERS": ["0", "no"],
