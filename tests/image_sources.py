@@ -32,7 +32,7 @@ WHY = {
     "sparse": "has 10,737,418,240 bytes; max_image_bytes allows 67,108,864 bytes",
     "bomb": "has 100000 x 100000 pixels; max_image_pixels allows 268,435,456",
     "loop": "symbolic links",
-    "null": "is no path: embedded null",
+    "null": "is no path: ",
     "surrogate": "is no path: it is not UTF-8",
     "long": "File name too long",
 }

@@ -86,7 +86,7 @@ def tried(name: str, folder: Path) -> tuple[str, str]:
         last = ""
         for last in run.stdout or ():
             print(last, end="", flush=True)
-    return version, (re.match(r"=*\s*(.*?)(?:, \d+ warnings?)? in ", last) or [last, last.strip()])[1]
+    return version, re.sub(r", \d+ (deselected|warnings?)", "", last.partition(" in ")[0]).strip("= \n")
 
 
 def written(page: str, results: dict[str, str]) -> str:

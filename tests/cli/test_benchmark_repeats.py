@@ -135,7 +135,7 @@ def test_intervals_count_samples(run, tmp_path):
         _, totals = evaluated(run, "screenspot-pro", write_rows(tmp_path / f"{times}.jsonl", *rows * times))
         intervals.append(totals["all rows"]["interval"])
     low, high = wilson(977, 1581)
-    assert intervals == [pytest.approx([low, high])] * 2
+    assert intervals == [pytest.approx([float(low), float(high)])] * 2
     rows += [{**row, "prediction": HIT if number % 2 else MISS} for number, row in enumerate(rows)]
     _, totals = evaluated(run, "screenspot-pro", write_rows(tmp_path / "half.jsonl", *rows))
     pairs = [

@@ -76,7 +76,7 @@ NEVER = ("gui-rcpo", "gui-rcpo-published", "vision-reasoner")
 """Recipes without labels, and one whose success needs points beside boxes: all three commands call these wrong."""
 
 
-@pytest.mark.parametrize(("name", "pair"), zip(NAMES, cycle(PAIRS), strict=False))
+@pytest.mark.parametrize(("name", "pair"), [*zip(NAMES, cycle(PAIRS), strict=False)])
 def test_rollout_score_and_eval_judge_alike(run, tmp_path, name, pair):
     space, resized = pair
     shown = {key: value for key, value in shown_with(name).items() if not (resized and key == "response_space")}
