@@ -116,13 +116,12 @@ class Form:
     needed: tuple[str, ...]  # keys of every line
     rollouts: Callable[[Mapping[str, Any], Path], Iterator[Found]]
     places: tuple[str, ...] = ()  # patterns of a run's files in its folder
+    again: bool = False  # True where a line is a table that may be logged again before the next answers
 
     def step_files(self, folder: Path) -> list[Path]:
         """Return the files of a run, by step."""
-        there = {
-            each for place in self.places for each in folder.glob(place) if each.name != "aggregated_results.jsonl"
-        }
-        return regular_files(sorted(there, key=lambda each: [int(n) for n in re.findall(r"\d+", str(each))]))
+        there = {each for place in self.places for each in folder.glob(place) if each.name != _FIGURES}
+        return regular_files(sorted(there, key=lambda each: ([int(n) for n in re.findall(r"\d+", str(each))], each)))
 
     def open_log(self, path: Path, files: Sequence[Path]) -> TrainerLog | None:
         """Open files of this form, some of which may be empty; None for files of something else."""
@@ -161,7 +160,7 @@ class Form:
                 for place, _, line in read_lines(file, self.needed, left_out):
                     found = self._found(file, place, line)
                     content = [(each.prompt, each.response, each.total) for each in found]
-                    if len(found) > 1 and content == before:  # a table that was logged again before the next answers
+                    if self.again and len(found) > 1 and content == before:
                         left_out[REPEATED] += len(found)
                         continue
                     before = content
@@ -184,7 +183,7 @@ def _logged(file: Path, held: str, place: str, at: int, found: Found, parts: Seq
 
 
 FORMS = (
-    Form("swift", ("prompt", "completion", "advantages"), _swift, ("completions.jsonl",)),
+    Form("swift", ("prompt", "completion", "advantages"), _swift, ("completions.jsonl",), again=True),
     Form(
         "skyrl", ("input_prompt", "output_response", "score", "env_class"), _skyrl,
         ("dumped_evals/global_step_*_evals/*.jsonl", "global_step_*_evals/*.jsonl"),

@@ -141,6 +141,22 @@ def test_several_rewards_have_no_total_and_a_table_that_is_logged_again_counts_o
     assert dict(log.left_out) == {"logged before": 2}
 
 
+def test_episodes_that_answer_alike_all_count(tmp_path: Path) -> None:
+    alike = {**EPISODE, "traces": [TRACE, TRACE]}
+    log = trainer_log(written(tmp_path, "traces.jsonl", alike, {**alike, "id": "f"}))
+    assert log is not None
+    assert [len(batch) for batch in log.batches()] == [4]
+    assert dict(log.left_out) == {}
+
+
+def test_files_of_one_step_are_read_by_their_names(tmp_path: Path) -> None:
+    places = [("9", "web"), *(("10", name) for name in "fbadce")]
+    for step, name in places:
+        place = f"dumped_evals/global_step_{step}_evals/{name}.jsonl"
+        written(tmp_path, place, {**SKYRL, "output_response": name})
+    assert read(tmp_path, "response", "train_step") == [["web", 9], *([name, 10] for name in "abcdef")]
+
+
 def test_what_was_cut_short_or_is_of_another_form(tmp_path: Path) -> None:
     file = written(tmp_path, "gym.jsonl", GYM, end='\n{"responses_create_params": {')
     log = trainer_log(file)
