@@ -276,11 +276,16 @@ class Scores:
         Raises:
             TableError: pandas is not installed.
         """
-        try:
-            import_module("pandas")  # pyarrow's own error does not say what to install
-        except ImportError as error:
-            raise TableError("a data frame needs pandas: pip install pandas; to_arrow() does without") from error
+        pandas_beside("to_arrow()")  # pyarrow's own error does not say what to install
         return self.to_arrow().to_pandas()
+
+
+def pandas_beside(instead: str) -> Any:
+    """Return pandas, or raise a ``TableError`` that names what does without it."""
+    try:
+        return import_module("pandas")
+    except ImportError as error:
+        raise TableError(f"a data frame needs pandas: pip install pandas; {instead} does without") from error
 
 
 def _or_none(values: Floats) -> list[float | None]:

@@ -97,7 +97,8 @@ class Reader:
         if "project" not in shown:  # settings
             (self.folder / "model.toml").write_text(block)
             built = gr.read_settings("model.toml").build()
-            assert built.to_dict() == shown["recipe"]  # whose own space the answers have
+            space = shown["data"]["target_space"]
+            assert built.to_dict() == shown["recipe"] | {"target_space": space}  # whose own space the answers have
             assert built.response_space == shown["answers"]["response_space"]
             return
         assert shown["project"].items() <= whole["project"].items()

@@ -31,7 +31,7 @@ from grounding_rewards.checks.accuracy import Evaluation, SingleAnswers, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import PYTHON, Code, Finding, Naming, Severity
 from grounding_rewards.errors import printable
-from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.rollouts import Rollouts, pandas_beside
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings.groups import Images
 from grounding_rewards.settings.reading import filed
@@ -93,10 +93,12 @@ class EvaluatedRows(Evaluation):
         }  # fmt: skip
 
     def to_pandas(self) -> Any:
-        """Return a data frame: all rows, totals of a benchmark, then each value of each field of ``by``."""
-        import pandas
+        """Return a data frame: all rows, totals of a benchmark, then each value of each field of ``by``.
 
-        return pandas.DataFrame(self._rows(), columns=list(_HEADS))
+        Raises:
+            TableError: pandas is not installed.
+        """
+        return pandas_beside("to_dict()").DataFrame(self._rows(), columns=list(_HEADS))
 
     def _rows(self) -> list[list[Any]]:
         rows = [["", "all", *_figures(self)]]

@@ -252,4 +252,5 @@ def usage(error: Any) -> str:
     """Return the line for a mistake in the command line itself, with where to read more."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else NAME
-    return f"{str(error.format_message()).rstrip('. ')}; see {path} --help"
+    text = str(error.format_message()).replace(": Value error, ", ": ")  # as newer versions of typer begin it
+    return f"{' '.join(line.strip() for line in text.splitlines()).rstrip('. ')}; see {path} --help"

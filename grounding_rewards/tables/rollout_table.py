@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from grounding_rewards.tables.matched import MatchedTable
 
 _ROWS = 1 << 16
+_FIXES = {  # columns that responses lack, and what writes them
+    "acc": "; score them first: `grounding-rewards pool score`",
+    "sample_id": "; make a rollout table of them: `grounding-rewards pool score`",
+}
 
 
 class RolloutTable:
@@ -65,7 +69,7 @@ class RolloutTable:
 
     def _lacks(self, each: Any, name: str, known: Sequence[str]) -> TableError:
         hint = near(name, known) or (near(CORRECT, known) if name == "acc" else "") or "."
-        fix = "; score them first: `grounding-rewards pool score`" if name == "acc" and "response" in known else ""
+        fix = _FIXES.get(name, "") if "response" in known else ""
         return TableError(f"{each.path}: no column {name!r}{fix}{hint} It has: {', '.join(known) or 'none'}")
 
     def __str__(self) -> str:

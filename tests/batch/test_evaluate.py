@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,13 @@ def test_a_data_frame_has_a_row_for_each_value_and_each_total(tmp_path: Path) ->
         ["", "all", 5], ["total", "mean of 6 cells", 5], ["total", "all rows", 5]
     ]  # fmt: skip
     assert frame["accuracy"].isna().tolist() == [False, True, True, *[False] * (len(frame) - 3)]  # rows are missing
+
+
+def test_without_pandas_figures_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = gr.evaluate([{"response": "(1, 2)", "target": {"bbox": [0, 0, 3, 3]}}], response_space="pixel")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(gr.TableError, match=r"a data frame needs pandas: pip install pandas; to_dict\(\) does without"):
+        figures.to_pandas()
 
 
 def test_explain_is_called_as_the_command_is(command: Runner) -> None:

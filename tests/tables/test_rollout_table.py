@@ -153,6 +153,7 @@ def test_inputs_are_identified_by_their_hash(tmp_path):
     ("rows", "message"),
     [
         ([{"sample": "a", "acc": 1}], "no column 'sample_id'; did you mean 'sample'[?] It has: sample, acc"),
+        ([{"response": "x"}], "no column 'sample_id'; make a rollout table of them: `grounding-rewards pool score`"),
         ([{"sample_id": "a", "corect": 1}], "no column 'acc'; did you mean 'corect'[?]"),
         ([{"sample_id": "a", "response": "x"}], "no column 'acc'; score them first: `grounding-rewards pool score`"),
         ([{"sample_id": None, "acc": 1}], r"row 0 \(line 1\): sample_id is None; expected the name"),
