@@ -193,10 +193,10 @@ class Targets:
             raise TypeError(
                 f"targets: got one {type(items).__name__}; expected a list with one target for each response"
             )
-        items = items if isinstance(items, Boxes) else list(items)
-        typed = Typed([None] * len(items))
-        if written in (None, BoxFormat.XYXY):
-            typed = read_typed(items, native, declared)
+        plain = written in (None, BoxFormat.XYXY)
+        if not (plain and isinstance(items, Boxes) and items.fits(native)):
+            items = list(items)  # of boxes made one by one, each would be looked up in its table by itself
+        typed = read_typed(items, native, declared) if plain else Typed([None] * len(items))
         rows: Any = typed.rows
         box = typed.box
         if declared is not None and not isinstance(rows, Boxes):  # nobody else has these targets yet

@@ -37,11 +37,13 @@ class Boxes(Sequence[Any]):
 
     def fits(self, native: NativeForm | None) -> bool:
         """Return True where every box can be x1 y1 x2 y2, every size one, and a native form leaves them alone."""
-        sizes = self.box[:, :0] if self.image_size is None else self.image_size
+        if native is not None and not (native.lists_alone if self.named else native.bare_box):
+            return False
         finite = (np.abs(self.box) <= COORDINATE_LIMIT).all()  # not >, which NaN would pass
         sound = finite and (self.box[:, :2] <= self.box[:, 2:]).all()
-        sized = ((sizes >= 1) & (sizes <= COORDINATE_LIMIT)).all()
-        return bool(sound and sized) and (native is None or (native.lists_alone if self.named else native.bare_box))
+        sizes = self.image_size
+        sized = sizes is None or ((sizes >= 1) & (sizes <= COORDINATE_LIMIT)).all()
+        return bool(sound and sized)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, ([*self],)  # elsewhere without what the items are made of
@@ -70,8 +72,8 @@ class Typed(NamedTuple):
 
 
 def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpace | None = None) -> Typed:
-    """Read n targets of one kind; of boxes of one array ``space`` is the space."""
-    if isinstance(items, Boxes) and items.fits(native):
+    """Read n targets of one kind; ``Boxes`` must fit the native form, and ``space`` is their space."""
+    if isinstance(items, Boxes):
         written, size = items.box, items.image_size
 
         def made(places: Sequence[int]) -> list[Target]:

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.read import read_target
-from grounding_rewards.targets.typed import read_typed
+from grounding_rewards.targets.typed import Boxes, read_typed
 
 BOX = [10, 20, 30, 40]
 NAN = float("nan")
@@ -120,3 +121,20 @@ def test_texts_that_rollouts_share_are_read_once_and_stay_boxes():
     assert often.rows == [once.rows[row] for row in (1, 0, 1)]
     assert often.rows[0] is often.rows[2]
     assert often.fields == once.fields == {"bbox", "id"}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "box_format", "made"),
+    [("gelato", None, []), ("gelato", "xywh", [3]), ("groundnext", None, [3]), ("ui-s1", None, [3])],
+)
+def test_boxes_that_need_care_are_made_all_at_once(recipe, box_format, made):
+    places = []
+
+    def make(chosen):
+        places.append(len(chosen))
+        return [{"bbox": BOX} for _ in chosen]
+
+    boxes = Boxes(np.array([BOX] * 3, dtype=float), make, named=True)
+    read = Targets.from_list(boxes, native=gr.recipe(recipe).native, space="pixel", box_format=box_format)
+    assert read.regions.box.tolist() == [[10, 20, 40, 60] if box_format else BOX] * 3
+    assert places == made
