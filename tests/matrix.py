@@ -28,6 +28,11 @@ class Row:
     tests: list[str]
     python: str = ""  # such as "3.13"; the one that runs this without
 
+    @property
+    def installed(self) -> str:
+        """The cell of the table of results."""
+        return "no trainer" if self.packages is CORE else ", ".join(self.packages).replace("==", " ")
+
 
 TABLE = {
     "swift": Row([TORCH, "ms-swift==4.6.0"], [AGREE, "tests/trainers/test_swift.py", "-k", "swift"]),
@@ -86,7 +91,13 @@ def tried(name: str, folder: Path) -> tuple[str, str]:
         last = ""
         for last in run.stdout or ():
             print(last, end="", flush=True)
-    return version, re.sub(r", \d+ (deselected|warnings?)", "", last.partition(" in ")[0]).strip("= \n")
+    return version, outcome(last, run.returncode)
+
+
+def outcome(last: str, code: int) -> str:
+    """Return what the last line of pytest says; of a run that ended otherwise, such as by a signal, that it failed."""
+    said = re.sub(r", \d+ (deselected|warnings?)", "", last.partition(" in ")[0]).strip("= \n")
+    return said if code == 0 or "failed" in said or "error" in said else f"failed, by ending with {code}"
 
 
 def written(page: str, results: dict[str, str]) -> str:
@@ -108,8 +119,7 @@ def main() -> int:
     for name in given.names or TABLE:
         start = time.monotonic()
         version, result = tried(name, given.folder)
-        packages = "no trainer" if name.startswith("python") else ", ".join(TABLE[name].packages).replace("==", " ")
-        results[name] = f"| {name} | {packages} | {version} | {result} | {time.strftime('%Y-%m-%d')} |"
+        results[name] = f"| {name} | {TABLE[name].installed} | {version} | {result} | {time.strftime('%Y-%m-%d')} |"
         seconds[name] = f"{time.monotonic() - start:.0f} s"
     for name, line in results.items():
         print(line, seconds[name])
