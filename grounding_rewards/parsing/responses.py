@@ -59,10 +59,8 @@ FEW = 4 * VECTOR_ROWS
 
 _CLOSE, _OPEN = "</think>", "<think>"
 _NOWHERE = (np.nan, np.nan)
-_NO_DIALECT, _NO_NAME = (
-    np.array([-1], dtype=np.int8),
-    np.array([""], dtype=np.object_),
-)  # repeat is quicker than np.full
+# To repeat these is quicker than np.full.
+_NO_DIALECT, _NO_NAME = np.array([-1], dtype=np.int8), np.array([""], dtype=np.object_)
 _OK, _EMPTY, _NO_ANSWER, _MALFORMED, _UNFINISHED, _REFUSED, _SEVERAL, _TOO_MANY = map(int, (
     Reason.OK, Reason.EMPTY, Reason.NO_ANSWER, Reason.MALFORMED, Reason.UNFINISHED, Reason.REFUSED,
     Reason.SEVERAL_ANSWERS, Reason.TOO_MANY,

@@ -20,6 +20,7 @@ from grounding_rewards.verifiers.terms import Term, Verifier, judges_of, reads_o
 
 
 def _verifier(value: Any) -> Any:
+    """Return a verifier as it is; anything else is an error."""
     if wrong := why_invalid(value, VERIFIER):
         raise ValueError(f'a verifier (in a config its name, or {{"verifier": NAME, ...}}); this {wrong}')
     return value
@@ -49,9 +50,8 @@ class DastLength(Term):
     Source: UI-R1 2fe9bf0, ``trainer/DAST_grpo_trainer.py``, after DAST.
     """
 
-    correct: Annotated[Verifier, _verifier] = field(
-        default=Hit(), metadata={"takes": "verifier"}
-    )  # so that configs may name one
+    # "takes", so that configs may name one
+    correct: Annotated[Verifier, _verifier] = field(default=Hit(), metadata={"takes": "verifier"})
     above: Number = 0.0
 
     low = -1.0

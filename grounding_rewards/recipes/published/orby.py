@@ -81,16 +81,16 @@ def orby(*, form: Literal["uground", "screenspot", "qwen"] = "qwen", gaussian: b
 
     Source: orby-ai-engineering/verl 01ec4be, ``orby/reward/uground.py`` and ``screenspot.py``.
     """
-    hit, share = Hit(), 0.0 if form == "uground" else 0.2
+    hit, weight = Hit(), 0.0 if form == "uground" else 0.2
     tags = _has_call if form == "qwen" else _has_both
     place: Any = GaussianPoint(_NOTHING, least=5.0) if gaussian else hit
     said = _CALL if form == "qwen" else _TAGGED
     right, miss = (said.format(*([xy] if form == "qwen" else xy)) for xy in ([200, 150], [0, 0]))
-    blind = Exploit("blind-format", "the tags earn their weight", share, Example(miss, _BOX))
+    blind = Exploit("blind-format", "the tags earn their weight", weight, Example(miss, _BOX))
     return published(
         name="orby",
         dialect=_FORMS[form],
-        reward=weighted(format=(share, JudgedFormat(tags, ())), place=(1.0 - share, place)),
+        reward=weighted(format=(weight, JudgedFormat(tags, ())), place=(1.0 - weight, place)),
         success=hit,
         space="model_pixel",
         accepts={BBOX},
@@ -102,7 +102,7 @@ def orby(*, form: Literal["uground", "screenspot", "qwen"] = "qwen", gaussian: b
             "no-pair": "Only a list of two finite numbers is a coordinate; the source takes the keys of an object and "
             "the letters of a text for one, scores NaN, and raises for a call that is not an object.",
         },
-        exploits=(blind,) if share and not gaussian else (),
+        exploits=(blind,) if weight and not gaussian else (),
         formula="total = 0.2 · format + 0.8 · place\nplace = hit, or exp(-d² / 50), d from the centre in pixels",
         example=Example(right, _BOX),
     )

@@ -38,7 +38,7 @@ def _said(text: str) -> str:
 
 
 def _whole_numbers(value: Any, count: int, kinds: Any) -> list[int]:
-    """Return so many whole numbers of a text in Python's notation; [] for anything else."""
+    """Return the ``count`` whole numbers of a text in Python's notation, of these kinds; [] for anything else."""
     try:
         numbers: Any = read_literal(value) if isinstance(value, str) else None
     except LiteralError:
@@ -301,7 +301,7 @@ def vigorl_web(*, form: Literal["action", "grounded"] = "action") -> Recipe:
     matched = TextAs(_agree, unasked=0.0)
     formed: Any = JudgedFormat(_is_formed, ("<think>", "</answer>"))
     if form == "grounded":
-        formed = product(well_formed=formed, grounded=JudgedFormat(_is_grounded, ("<think>",)))
+        formed = product(well_formed=formed, grounded=JudgedFormat(_names_a_place, ("<think>",)))
     return published(
         name="vigorl-web",
         dialect=_ANSWER,
@@ -332,8 +332,8 @@ def _is_formed(text: str) -> bool:
     return thinks_then_answers(text, "think", "answer")
 
 
-def _is_grounded(text: str) -> bool:
-    """Return True if the first block of thinking holds a ``(x, y)`` of whole numbers."""
+def _names_a_place(text: str) -> bool:
+    """A ``(x, y)`` of whole numbers without signs in the first block of thinking."""
     return re.search(_POINT, tag_text(text, "think") or "") is not None
 
 
