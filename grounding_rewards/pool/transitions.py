@@ -205,8 +205,8 @@ def _likeliest(n: Ints, right: Ints) -> tuple[float, float] | None:
 def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float) -> str:
     """Return a warning where Pearson's chi-square test rejects a fitted Beta(a, b) at 5 %, else "".
 
-    The cells are numbers of right rollouts, neighbours merged until 5 samples are expected in each; each of
-    both parameters costs a degree of freedom.
+    The cells are numbers of right rollouts, neighbours merged until 5 samples are expected in each; both
+    parameters cost a degree of freedom each.
     """
     from scipy.special import chdtrc
 

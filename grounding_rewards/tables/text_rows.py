@@ -128,7 +128,7 @@ class JsonLinesTable:
         for number, raw in enumerate(lines, first):
             if rows := _objects(text := raw.strip(_SPACES), 1):
                 yield Stretch(rows, [len(raw)], number, texts=[text])
-            elif text:
+            elif raw.strip():  # of further spaces, too
                 value, _, why = self._value(raw, unique_keys)
                 if not why and not isinstance(value, dict):
                     why = f"got {_kind(value)}; expected one JSON object a line"

@@ -27,7 +27,7 @@ def reads(encoding):
 
 
 def test_keys_and_their_order_are_kept(lines, tmp_path):
-    source = lines('{"b": 1, "a": {"z": [1, 2.5], "y": null}}\n\n  \n{"c": "é\\u0000", "b": true}\n')
+    source = lines('{"b": 1, "a": {"z": [1, 2.5], "y": null}}\n\n  \n\f\n{"c": "é\\u0000", "b": true}\n')
     assert scored(source, tmp_path / "out.jsonl") == []
     assert (tmp_path / "out.jsonl").read_text("utf-8") == (
         '{"b": 1, "a": {"z": [1, 2.5], "y": null}, "total": 0.5, "reason": "OK"}\n'
