@@ -98,3 +98,16 @@ def test_how_records_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
         assert (parts <= names) == (len(recipes) == 1)
     everything = re.sub(r"^SELECT .*\n|GROUP BY ALL", "", query.replace("DIR/", f"{folder}/"), flags=re.MULTILINE)
     assert parts <= set(duckdb.sql(everything).columns)
+
+
+def test_the_yaml_of_own_terms_builds_a_recipe_with_the_function_below_it(tmp_path: Path) -> None:
+    shown = section("Own terms")
+    (config,) = re.findall(r"^```yaml\n(.*?)^```$", shown, flags=re.DOTALL | re.MULTILINE)
+    (code,) = re.findall(r"^```py\n(# lab_terms\.py\n.*?)^```$", shown, flags=re.DOTALL | re.MULTILINE)
+    (tmp_path / "lab_terms.py").write_text(code)
+    launch = pytest.importorskip("yaml").safe_load(config.replace("/data/lab", str(tmp_path)))["worker"]["reward"]
+    assert launch["reward_function"].endswith("/grounding_rewards_adapters/easyr1.py:compute_score")
+    texts = ["(20, 15)", "well, it is here, I think: (20, 15)"]
+    rows = [{"response": text, "ground_truth": {"bbox": [10, 10, 30, 20]}} for text in texts]
+    found = easyr1.compute_score(rows, diagnose=False, **launch["reward_function_kwargs"])
+    assert [row["overall"] for row in found] == pytest.approx([1.0, 0.8])
