@@ -54,7 +54,7 @@ def _swift(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
     columns = {name: cells for name, cells in line.items() if isinstance(cells, list)}
     taken = {"step", "gen_step", "prompt", "completion", "advantages", "solution", "entropy"}
     rewards = [name for name in columns if name not in taken and name not in _NO_PARTS]
-    for place, completion in enumerate(columns.get("completion", ())):
+    for place, completion in enumerate(columns["completion"]):
         row = {name: cells[place] for name, cells in columns.items() if place < len(cells)}
         numbers = {name: row.get(name) for name in rewards}
         total = next(iter(numbers.values())) if len(numbers) == 1 else None
@@ -116,7 +116,12 @@ class Form:
     needed: tuple[str, ...]  # keys of every line
     rollouts: Callable[[Mapping[str, Any], Path], Iterator[Found]]
     places: tuple[str, ...] = ()  # patterns of a run's files in its folder
-    again: bool = False  # True where a line is a table that may be logged again before the next answers
+    tables: bool = False  # True where a line is a table, lists of cells, that may be logged again before the next one
+
+    def begins(self, line: Mapping[str, Any]) -> bool:
+        """Return True for a line of this form."""
+        there = {*self.needed} <= {*line}
+        return there and (not self.tables or all(isinstance(line[key], list) for key in self.needed))
 
     def step_files(self, folder: Path) -> list[Path]:
         """Return the files of a run, by step."""
@@ -160,7 +165,7 @@ class Form:
                 for place, _, line in read_lines(file, self.needed, left_out):
                     found = self._found(file, place, line)
                     content = [(each.prompt, each.response, each.total) for each in found]
-                    if self.again and len(found) > 1 and content == before:
+                    if self.tables and len(found) > 1 and content == before:
                         left_out[REPEATED] += len(found)
                         continue
                     before = content
@@ -183,7 +188,7 @@ def _logged(file: Path, held: str, place: str, at: int, found: Found, parts: Seq
 
 
 FORMS = (
-    Form("swift", ("prompt", "completion", "advantages"), _swift, ("completions.jsonl",), again=True),
+    Form("swift", ("prompt", "completion", "advantages"), _swift, ("completions.jsonl",), tables=True),
     Form(
         "skyrl", ("input_prompt", "output_response", "score", "env_class"), _skyrl,
         ("dumped_evals/global_step_*_evals/*.jsonl", "global_step_*_evals/*.jsonl"),
@@ -207,4 +212,4 @@ def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
 def _form(files: Sequence[Path]) -> Form | None:
     """Return the form of the first line of files."""
     first = next((rows[0] for file in files if (rows := first_rows(file, 1))), {})
-    return next((form for form in FORMS if {*form.needed} <= {*first}), None)
+    return next((form for form in FORMS if form.begins(first)), None)

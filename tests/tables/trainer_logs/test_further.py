@@ -171,6 +171,11 @@ def test_what_was_cut_short_or_is_of_another_form(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="lacks responses_create_params, response, reward, unlike the lines before"):
         [*mixed.batches()]
     assert trainer_log(written(tmp_path, "rows.jsonl", {"prompt": "a", "completion": "b", "reward": 1.0})) is None
+    flat = {"prompt": "a", "completion": "b", "advantages": 0.5, "sample_id": "s", "acc": 1}  # one rollout a line
+    assert trainer_log(written(tmp_path, "flat.jsonl", flat)) is None
+    odd = written(tmp_path, "completions.jsonl", TABLE, {**TABLE, "completion": "no"})
+    with pytest.raises(TableError, match=r"is no line of the log of swift \(KeyError: 'completion'\)"):
+        trainer_log(odd)
     (tmp_path / "none" / "dumped_evals").mkdir(parents=True)
     assert trainer_log(tmp_path / "none") is None
 
