@@ -95,9 +95,9 @@ def _verifiers(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
         nodes = [each.get("message") for each in trace.get("nodes") or ()]
         yield Found(
             data.get("prompt"), trace.get("root_reply") or answer(nodes), data.get("target"),
-            sum(each["score"] * each["weight"] for each in rewards) if rewards else None, trace.get("metrics") or {},
-            value_at(line, "run.work.step"), bool(rewards), value_at(line, "task.key"),
-            {"sample_id": name_of(data.get("id")) or None},
+            sum(each["score"] * each["weight"] for each in rewards) if rewards else None,
+            dict(trace.get("metrics") or {}), value_at(line, "run.work.step"), bool(rewards),
+            value_at(line, "task.key"), {"sample_id": name_of(data.get("id")) or None},
         )  # fmt: skip
 
 
@@ -180,10 +180,11 @@ def _logged(file: Path, held: str, place: str, at: int, found: Found, parts: Seq
     scored = found.valid and number(found.numbers.get("valid", 1.0)) != 0.0
     verdict = next((name for name in VERDICTS if found.numbers.get(name) is not None), VERDICTS[0])
     own = {name: number(found.numbers.get(name)) if scored or name in _OURS else None for name in parts}
+    apart = {"uid": found.sample} if isinstance(found.sample, str | int) else {}
     return Logged(
         file=file, digest=held, place=place, number=at, prompt=found.prompt, response=found.response,
         target=found.target, total=found.total, verdict=(verdict, found.numbers.get(verdict)), train_step=found.step,
-        scored=scored, more={**found.more, **own}, apart={} if found.sample is None else {"uid": found.sample},
+        scored=scored, more={**found.more, **own}, apart=apart,
     )  # fmt: skip
 
 

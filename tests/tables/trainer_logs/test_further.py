@@ -180,6 +180,15 @@ def test_what_was_cut_short_or_is_of_another_form(tmp_path: Path) -> None:
     assert trainer_log(tmp_path / "none") is None
 
 
+def test_values_of_other_kinds_raise_no_error_of_python(tmp_path: Path) -> None:
+    odd = written(tmp_path, "odd.jsonl", {**EPISODE, "traces": [{**TRACE, "metrics": 1.0}]})
+    with pytest.raises(TableError, match=r"is no line of the log of verifiers \(TypeError"):
+        trainer_log(odd)
+    listed = written(tmp_path, "areal.jsonl", {**AREAL, "task_id": [12]}, {**AREAL, "task_id": [13]})
+    first, second = read(listed, "sample_id", "total")
+    assert first == second == [sample_id(instruction="<|im_start|>open"), 0.9]
+
+
 def test_commands_count_and_score_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     run = Runner(capsys)
     assert open_rollouts([written(tmp_path, "gym.jsonl", GYM)]).read(["acc"]).to_pylist() == [{"acc": 1.0}]
