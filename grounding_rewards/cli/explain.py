@@ -210,7 +210,8 @@ def _check(response: str | None, file: Path | None, row: int | None, beside: Map
     if response is not None and file is not None:
         raise RecipeError("--response and FILE: got both; expected one of them")
     if (file is None) != (row is None):
-        raise RecipeError(f"{'--row' if file else 'FILE'}: got nothing; expected FILE and --row together")
+        lacks = "--row" if file else "FILE"
+        raise RecipeError(f"{lacks}: got nothing; expected FILE and --row together; --recipe names a recipe")
     for name, value in beside.items():
         if value is not None and response is None:
             raise RecipeError(
