@@ -22,7 +22,7 @@ from grounding_rewards.tables.prompts import answer, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.rows import NoRowsError, value_at
 from grounding_rewards.tables.sample_ids import name_of
-from grounding_rewards.tables.trainer_logs.lines import FIRST, first_rows, read_lines
+from grounding_rewards.tables.trainer_logs.lines import FIRST, first_lines, read_lines
 from grounding_rewards.tables.trainer_logs.logged import EMPTY, REPEATED, VERDICTS, Logged, TrainerLog, number
 
 _OURS = ("valid", "parsed", "in_image")
@@ -132,7 +132,7 @@ class Form:
         """Open files of this form, some of which may be empty; None for files of something else."""
         if _form(files) is not self:
             return None
-        firsts = [(file, row) for file in files for row in first_rows(file, FIRST) if {*self.needed} <= {*row}]
+        firsts = [(file, row) for file in files for row in first_lines(file, FIRST) if {*self.needed} <= {*row}]
         found = [each for file, row in firsts for each in self._found(file, "a first line", row)]
         numbers = dict.fromkeys(name for each in found for name, came in each.numbers.items() if came is not None)
         more = dict.fromkeys(name for each in found for name in each.more)
@@ -212,5 +212,5 @@ def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
 
 def _form(files: Sequence[Path]) -> Form | None:
     """Return the form of the first line of files."""
-    first = next((rows[0] for file in files if (rows := first_rows(file, 1))), {})
+    first = next((rows[0] for file in files if (rows := first_lines(file, 1))), {})
     return next((form for form in FORMS if form.begins(first)), None)

@@ -19,8 +19,8 @@ FIRST = 64
 """Lines of each file that say what columns there are."""
 
 
-def first_rows(file: Path, most: int) -> Sequence[Mapping[str, Any]]:
-    """Return the first objects of a file, at most so many; none of a file without rows."""
+def first_lines(file: Path, most: int) -> Sequence[Mapping[str, Any]]:
+    """Return what the first lines of a file hold, of ``most`` at most; none of a file without rows."""
     try:
         first = next(JsonLinesTable(file, tolerant=True).batches(size=most))
     except NoRowsError:

@@ -20,7 +20,7 @@ from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.rollout_columns import COLUMNS, IMAGE_HASH
 from grounding_rewards.tables.rows import NoRowsError
-from grounding_rewards.tables.trainer_logs.lines import FIRST, Line, first_rows, read_lines
+from grounding_rewards.tables.trainer_logs.lines import FIRST, Line, first_lines, read_lines
 from grounding_rewards.tables.trainer_logs.logged import EMPTY, VERDICTS, Logged, TrainerLog, missing, number
 
 KIND = "verl"
@@ -59,10 +59,10 @@ def step_files(folder: Path) -> list[Path]:
 
 def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
     """Open dumps, some of which may be empty; None for files of something else."""
-    first = next((rows[0] for file in files if (rows := first_rows(file, 1))), None)
+    first = next((rows[0] for file in files if (rows := first_lines(file, 1))), None)
     if first is None or not _is_dump(first, path):
         return None
-    of_files = {file: first_rows(file, FIRST) for file in files}
+    of_files = {file: first_lines(file, FIRST) for file in files}
     firsts = [row for rows in of_files.values() for row in rows]
     for file, rows in of_files.items():
         if rows and not _is_dump(rows[0], file):
