@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "trainers.md"
 AGREE = "tests/contracts/test_trainers.py"
 PLAIN = ["pytest", "pytest-timeout", "hypothesis", "pillow"]
-CORE = [".[dev,ray]", "datasets", "pandas", "pyyaml"]
+CORE = [".[dev,docs,openai,ray]", "datasets", "hatchling", "pandas", "pyyaml"]
 TORCH = "torch==2.13.0"
 VERL = ["tests/trainers/test_verl.py", "tests/trainers/test_verl_managers.py", "tests/trainers/test_verl_processes.py"]
 
