@@ -20,6 +20,9 @@ BOMB = PNG.replace((1920).to_bytes(4, "big"), (100_000).to_bytes(4, "big")).repl
 )
 """The header of a PNG of 100,000 x 100,000 pixels."""
 
+NULL = "is no path: " + ("embedded null" if sys.version_info < (3, 13) else "")
+"""Begins what is said of a path with a null, for which Python has other words from 3.13 on."""
+
 WHY = {
     "fifo": "is a FIFO; expected an image file",
     "device": "is a device; expected an image file",
@@ -32,7 +35,7 @@ WHY = {
     "sparse": "has 10,737,418,240 bytes; max_image_bytes allows 67,108,864 bytes",
     "bomb": "has 100000 x 100000 pixels; max_image_pixels allows 268,435,456",
     "loop": "symbolic links",
-    "null": "is no path: ",
+    "null": NULL,
     "surrogate": "is no path: it is not UTF-8",
     "long": "File name too long",
 }

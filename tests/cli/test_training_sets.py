@@ -550,7 +550,9 @@ def test_layouts_of_plugins_are_recognised_and_named(run, tmp_path, monkeypatch)
     assert run.error(*words, "--layout", "lab/screen").endswith("; did you mean 'lab/screens'?")
     wrong = Registry(**{**vars(known), "layouts": {"lab/screens": {**LAB, "palce": "x"}}})
     monkeypatch.setattr(registry, "registry", lambda: wrong)
-    assert re.match(r"layout lab/screens: .*'palce'.*; expected keys and values as in ", run.error(*words))
+    assert re.match(
+        r"layout lab/screens: .*'palce'(\. Did you mean 'place'\?)?; expected keys and values as in ", run.error(*words)
+    )
     assert _things(known)["layouts"] == [{"name": "lab/screens", "says": "our screens"}]
 
 

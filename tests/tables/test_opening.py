@@ -18,6 +18,7 @@ from grounding_rewards.tables import arrow_rows
 from grounding_rewards.tables.opening import folder_of, open_rows, open_table
 from grounding_rewards.tables.writing import write_table
 from tests.disks import full_disk
+from tests.image_sources import NULL
 from tests.tables.passing import NEW, scored
 
 
@@ -320,7 +321,7 @@ def outside(tmp_path):
         ("link.arrow", "leads out of"),
         ("fifo.arrow", "is a FIFO; expected a regular file"),
         ("/dev/zero", "is an absolute path; expected a name inside its folder"),
-        ("a\0", "is no path: "),
+        ("a\0", NULL),
     ],
 )
 def test_a_saved_data_set_names_files_of_its_own_alone(tmp_path, outside, name, why):

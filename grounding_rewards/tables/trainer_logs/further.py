@@ -130,8 +130,10 @@ class Form:
 
     def open_log(self, path: Path, files: Sequence[Path]) -> TrainerLog | None:
         """Open files of this form, some of which may be empty; None for files of something else."""
-        if _form(files) is not self:
-            return None
+        return self.opened(path, files) if _form(files) is self else None
+
+    def opened(self, path: Path, files: Sequence[Path]) -> TrainerLog:
+        """Open files that are known to be of this form."""
         firsts = [(file, row) for file in files for row in first_lines(file, FIRST) if {*self.needed} <= {*row}]
         found = [each for file, row in firsts for each in self._found(file, "a first line", row)]
         numbers = dict.fromkeys(name for each in found for name, came in each.numbers.items() if came is not None)
@@ -207,7 +209,7 @@ FORMS = (
 def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
     """Open files of any of these forms; None for files of something else."""
     form = _form(files)
-    return None if form is None else form.open_log(path, files)
+    return None if form is None else form.opened(path, files)
 
 
 def _form(files: Sequence[Path]) -> Form | None:

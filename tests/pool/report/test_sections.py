@@ -336,8 +336,9 @@ def test_a_report_waits_for_nothing_and_reads_nothing_without_end(tmp_path):
         "2 screenshots cannot be read, the first: row 0 (line 1), 'fifo': image: cannot read 'fifo"
     )
     assert "is a FIFO; expected an image file" in (folder / "report" / "report.html").read_text("utf-8")
-    done = command(*words, "--max-image-pixels", 199, cwd=folder)
-    assert not any(each["screenshot"] for each in result_of(done.stdout)["hardest"])
+    for limit in (("--max-image-pixels", 199), ("--image-root", tmp_path / "outside")):
+        done = command(*words, *limit, cwd=folder)
+        assert [each["screenshot"] for each in result_of(done.stdout)["hardest"]] == [False] * 3
     for images in ({"root": str(tmp_path / "outside")}, {"max_image_bytes": 3}):
         data = Screenshots(folder / "data.jsonl", images=ImageFiles(**images))
         assert data.shown([shown(sample_id="good")])[0][0].image is None
