@@ -48,7 +48,8 @@ _DECODER, _ENCODER = msgspec.json.Decoder(), msgspec.json.Encoder()
 _STEP = 1 << 20
 _HELD = 1 << 25
 """Bytes of a JSON file that is held in memory; larger arrays are read again for each pass."""
-_MARKS = {",": "commas", "\t": "tabs"}
+_MARKS = {",": ("commas", "end its name in .csv"), "\t": ("tabs", "end its name in .tsv"), ";": ("semicolons", "")}
+"""Signs between cells by their names, and the way to have a file read that has them."""
 _LARGEST_CELL = (1 << 31) - 1
 _TRIED = ("utf-16", "gbk", "cp1252")
 
@@ -278,19 +279,25 @@ class CsvTable(JsonLinesTable):
             if cells is None:
                 return
             if names is None:
-                names = self._names(cells, why)
+                names = self._names(cells, why, mark)
             elif cells:  # not an empty line
                 if not why and len(cells) != len(names):
-                    fix = _MARKS[mark] if len(cells) > len(names) else "line breaks, or the file is cut off"
+                    fix = _MARKS[mark][0] if len(cells) > len(names) else "line breaks, or the file is cut off"
                     why = f"got {len(cells)} cells; expected {len(names)}, as in the header; quote a cell with {fix}"
                 pairs = () if why else zip(names, cells, strict=True)
                 row = {name: cell if cell or name in _RESPONSES else None for name, cell in pairs}
                 yield Stretch([row], [sum(map(len, cells))], line, why)
 
-    def _names(self, names: list[str], why: str) -> list[str]:
+    def _names(self, names: list[str], why: str, mark: str) -> list[str]:
         """Check the names of columns in a header."""
         if why or not any(names):
             raise TableError(f"{self.path}, line 1: {why or 'is empty'}; expected the names of the columns")
+        for other, (signs, fix) in _MARKS.items():
+            if len(names) == 1 and other in names[0]:
+                raise TableError(
+                    f"{self.path}, line 1: got {signs} between the names of the columns; expected {_MARKS[mark][0]}: "
+                    f"{fix or f'write the file again with {_MARKS[mark][0]}'}"
+                )
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             raise TableError(f"{self.path}: has several columns {', '.join(twice)}; rename them first")

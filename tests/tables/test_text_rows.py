@@ -293,6 +293,30 @@ def test_csv_that_cannot_be_read(lines, text, message):
     assert str(caught.value) == f"{path}{message}"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("in.csv", "a;b\n(1, 2);3\n", "got semicolons between the names of the columns; expected commas: write the file "
+         "again with commas"),
+        ("in.csv", "a\tb\n(1, 2)\t3\n", "got tabs between the names of the columns; expected commas: end its name in "
+         ".tsv"),
+        ("in.tsv", "a,b\n1,2\n", "got commas between the names of the columns; expected tabs: end its name in .csv"),
+        ("in.tsv", "a;b\n1;2\n", "got semicolons between the names of the columns; expected tabs: write the file again "
+         "with tabs"),
+    ],
+)  # fmt: skip
+def test_other_signs_between_cells(lines, name, text, message):
+    path = lines(text, name)
+    with pytest.raises(TableError) as caught:
+        open_table(path)
+    assert str(caught.value) == f"{path}, line 1: {message}"
+
+
+def test_signs_in_a_header_of_several_names(lines):
+    (batch,) = open_table(lines("a;b,c\n1;2,3\n", "in.csv")).batches()
+    assert batch.rows == [{"a;b": "1;2", "c": "3"}]
+
+
 def test_csv_rows_that_cannot_be_read_are_rows_where_that_is_wanted(lines):
     source = lines(b'a,b\n1,2\n3\n"x"y,1\n\xff,1\n5,6\n"7,8\n', "in.csv")
     (batch,) = open_table(source, tolerant=True).batches()
