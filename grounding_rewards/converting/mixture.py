@@ -101,7 +101,9 @@ class Mixture:
             "kind": "mixture", "for": trainer and trainer.name, "seed": self.seed, "template": template,
             "skip_bad": skip_bad, "version": __version__, "datasets": settings,
         }  # fmt: skip
-        images, sets = out.with_name(f"{out.name.partition('.')[0]}.images"), out.with_name(f".{out.name}.sets")
+        sets = out.with_name(f".{out.name}.sets")
+        once = out.with_name(f".{out.name}.images") if trainer and trainer.embedded else None  # in the rows at the end
+        images = once or out.with_name(f"{out.name.partition('.')[0]}.images")
         names = [f"sets-{number:05}-of-{len(self.parts):05}" for number in range(len(self.parts))]
         own = replace(reporting, warn=lambda text: None)  # of each set, said before
         options: dict[str, Any] = {"skip_bad": skip_bad, "all_in_json": all_in_json}
@@ -118,10 +120,11 @@ class Mixture:
             whole = replace(self._whole(trainer), **options, reporting=own)
             left = whole.run(sets, out).filtered
         except GroundingRewardsError:
-            for folder in (sets, unfinished(sets)):
+            for folder in (sets, unfinished(sets), *filter(None, [once])):
                 remove(folder)
             raise
-        remove(sets)
+        for folder in (sets, *filter(None, [once])):
+            remove(folder)
         for name, count in counts.items():
             gone = Counter(left.get(name, {}))
             count["taken"] -= gone.total()

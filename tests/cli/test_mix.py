@@ -1,5 +1,6 @@
 """``mix``: several training sets to the rows of one trainer."""
 
+import base64
 import json
 import signal
 import subprocess
@@ -82,6 +83,20 @@ def test_the_same_seed_gives_the_same_rows_and_rollouts_read_them(run, tmp_path,
     ((image,),) = {(*row["images"],) for row in read_rows(first)}  # bytes of ten rows are one file
     with open(image, "rb") as file:
         assert file.read() == BYTES["bytes"]
+
+
+def test_rows_that_hold_their_images_leave_no_folder_of_them(run, tmp_path, mixture):
+    out = tmp_path / "out.jsonl"
+    assert run("mix", mixture, "--for", "verl", "--out", tmp_path / "out.parquet").code == 0
+    kept = sorted((tmp_path / "out.images").iterdir())  # which rows of verl name
+    before = {*tmp_path.iterdir()}
+    result = run("mix", mixture, "--for", "nemo_gym", "--out", out)
+    assert result.code == 0, result.err
+    assert {*tmp_path.iterdir()} - before == {out, tmp_path / "out.jsonl.manifest.json"}
+    assert sorted((tmp_path / "out.images").iterdir()) == kept
+    parts = [row["responses_create_params"]["input"][0]["content"][0] for row in read_rows(out)]
+    encoded = base64.b64encode(BYTES["bytes"]).decode()
+    assert {part["image_url"] for part in parts} == {f"data:image/png;base64,{encoded}"}
 
 
 def test_rollouts_keep_the_source_of_each_sample(run, tmp_path, mixture):
