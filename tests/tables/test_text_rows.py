@@ -294,22 +294,19 @@ def test_csv_that_cannot_be_read(lines, text, message):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "message"),
+    ("name", "text", "there", "fix"),
     [
-        ("in.csv", "a;b\n(1, 2);3\n", "got semicolons between the names of the columns; expected commas: write the file "
-         "again with commas"),
-        ("in.csv", "a\tb\n(1, 2)\t3\n", "got tabs between the names of the columns; expected commas: end its name in "
-         ".tsv"),
-        ("in.tsv", "a,b\n1,2\n", "got commas between the names of the columns; expected tabs: end its name in .csv"),
-        ("in.tsv", "a;b\n1;2\n", "got semicolons between the names of the columns; expected tabs: write the file again "
-         "with tabs"),
+        ("in.csv", "a;b\n(1, 2);3\n", "semicolons", "commas: write the file again with commas"),
+        ("in.csv", "a\tb\n(1, 2)\t3\n", "tabs", "commas: end its name in .tsv"),
+        ("in.tsv", "a,b\n1,2\n", "commas", "tabs: end its name in .csv"),
+        ("in.tsv", "a;b\n1;2\n", "semicolons", "tabs: write the file again with tabs"),
     ],
-)  # fmt: skip
-def test_other_signs_between_cells(lines, name, text, message):
+)
+def test_other_signs_between_cells(lines, name, text, there, fix):
     path = lines(text, name)
     with pytest.raises(TableError) as caught:
         open_table(path)
-    assert str(caught.value) == f"{path}, line 1: {message}"
+    assert str(caught.value) == f"{path}, line 1: got {there} between the names of the columns; expected {fix}"
 
 
 def test_signs_in_a_header_of_several_names(lines):
