@@ -14,7 +14,7 @@ import numpy as np
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.checks.finding import Code, Finding, Severity, command_line
+from grounding_rewards.checks.finding import BOX_FORMAT, Code, Finding, Severity, command_line
 from grounding_rewards.checks.groups import GroupFigures
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.application import PACKAGE, strict, verbs
@@ -144,12 +144,8 @@ def check_rollouts(
         whole = checked.evaluation
         counts = [_counted(name, parts) for name, parts in {"file": {file.name: whole}, **whole.by}.items()]
         reasons = table("responses by reason", ["reason", "rows"], [(k, f"{v:,}") for k, v in whole.reasons.items()])
-        best = sorted(checked.space_scores.items(), key=lambda each: -each[1])[:_SETTINGS]
-        fits = [(name, percent(share)) for name, share in best]
         more = [*counts, reasons, table("rewards inside groups", *_of_groups(checked.groups))]
-        more += (
-            [table("right under other settings, the best first", ["setting", "right"], fits)] if len(fits) > 1 else []
-        )
+        more += _other_settings(checked.space_scores)
         _write(html, "rollouts", f"Rollouts of {file.name}", checked.findings, whole.n, more, shown)
     if as_json:
         terminal.print_json({**checked.to_dict(), **_paged(html)})
@@ -359,6 +355,22 @@ def _counted(name: str, parts: Mapping[str, Evaluation]) -> Block:
         for part, each in parts.items()
     ]  # fmt: skip
     return table(f"by {name}", [name, "n", "correct", "accuracy", "95 % interval", "parsed"], rows)
+
+
+def _other_settings(scores: Mapping[str, float]) -> list[Block]:
+    """Return the shares of right rows under each setting, those with boxes in another format in a table of their own."""
+    best = sorted(scores.items(), key=lambda each: -each[1])
+    captions = {
+        "right under other settings, the best first": [each for each in best if BOX_FORMAT not in each[0]],
+        "right with boxes in another format: larger boxes are hit more often": [
+            each for each in best if BOX_FORMAT in each[0] and each[1]
+        ],
+    }
+    return [
+        table(caption, ["setting", "right"], [(name, percent(share)) for name, share in each[:_SETTINGS]])
+        for caption, each in captions.items()
+        if len(scores) > 1 and each
+    ]
 
 
 def _print_all(played: Mapping[str, Sequence[Earned]]) -> None:

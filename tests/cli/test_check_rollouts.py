@@ -116,9 +116,13 @@ def test_a_page_shows_what_rollouts_answer(run: Runner, tmp_path: Path) -> None:
     assert space["title"].partition(":")[0] == "space"
     first = space["blocks"][0]
     assert (first["title"], first["notes"]) == ("row 1", ["response: (100, 900)"])
-    fits = figures["blocks"][-1]
+    fits, boxes = figures["blocks"][-2:]
     assert (fits["caption"], len(fits["rows"])) == ("right under other settings, the best first", 12)
     assert fits["rows"][0] == ["response_space=thousandths", "100.0 %"]
+    assert boxes["caption"] == "right with boxes in another format: larger boxes are hit more often"
+    assert boxes["rows"][0] == ["box_format=cxcywh", "100.0 %"]
+    assert all("box_format" in name and share != "0.0 %" for name, share in boxes["rows"])
+    assert not any("box_format" in name for name, _ in fits["rows"])
     assert first["marks"] == [{"look": "answer", "at": [0.05, 0.45], "text": "the answer: wrong"}]
 
 
