@@ -358,7 +358,7 @@ def _counted(name: str, parts: Mapping[str, Evaluation]) -> Block:
 
 
 def _other_settings(scores: Mapping[str, float]) -> list[Block]:
-    """Return the shares of right rows under each setting, those with boxes in another format in a table of their own."""
+    """Return the shares of right rows under each setting; boxes in another format have a table of their own."""
     best = sorted(scores.items(), key=lambda each: -each[1])
     captions = {
         "right under other settings, the best first": [each for each in best if BOX_FORMAT not in each[0]],
