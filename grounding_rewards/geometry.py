@@ -36,11 +36,13 @@ def enlarged(box: Floats, factor: float) -> Floats:
 
 
 def in_ellipse(xy: Floats, centre: Floats, radii: Floats, *, strict: bool = False) -> Bools:
-    """Test ((x - cx) / rx)² + ((y - cy) / ry)² <= 1, or < where ``strict``: a circle, also one that was distorted."""
-    # Far points overflow to infinity, which is outside; a NaN compares False.
+    """Test ||(x - cx, (y - cy) · rx / ry)|| <= rx, or < where ``strict``: a circle, also one that was distorted."""
+    # Of a circle rx / ry is 1, so that whole numbers are exact: (5, 12) is on the border of radius 13. Far points
+    # overflow to infinity, which is outside; a NaN compares False.
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = (xy - centre) / radii
-        inside: Bools = (lt if strict else le)(scaled[:, 0] * scaled[:, 0] + scaled[:, 1] * scaled[:, 1], 1.0)
+        away = xy - centre
+        away[:, 1] *= radii[:, 0] / radii[:, 1]
+        inside: Bools = (lt if strict else le)(lengths(away), radii[:, 0])
     return inside
 
 

@@ -49,6 +49,13 @@ def test_the_border_of_a_circle_counts(point, inside):
     assert found.tolist() == [inside]
 
 
+def test_the_border_of_a_circle_is_exact_in_whole_numbers():
+    # (5 / 13)² + (12 / 13)² is more than 1, and (9 / 41)² + (40 / 41)² less.
+    points, radii = np.array([[105.0, 112.0], [109.0, 140.0]]), np.array([[13.0, 13.0], [41.0, 41.0]])
+    assert geometry.in_ellipse(points, np.full((2, 2), 100.0), radii).tolist() == [True, True]
+    assert geometry.in_ellipse(points, np.full((2, 2), 100.0), radii, strict=True).tolist() == [False, False]
+
+
 def test_a_circle_that_a_resize_distorted_is_an_ellipse():
     points = np.array([[10.0, 0.0], [0.0, 5.0], [0.0, 5.1], [8.0, 4.0]])
     assert geometry.in_ellipse(points, np.zeros((4, 2)), np.array([[10.0, 5.0]])).tolist() == [True, True, False, False]

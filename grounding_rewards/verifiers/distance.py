@@ -135,9 +135,10 @@ class ScreenDistance(OfPlaces):
     """1 - (d / dmax)², inside the target and outside: the nearer to its centre on the screen, the more.
 
     With p and the centre c in shares of the screen's width and height: d = ||p - c||, and dmax is the largest distance
-    from c to a corner of the image. 0.0 where d > 1 or d > dmax (far outside the image), without a predicted point and
-    for a refusal target. The shape of the target does not matter: where it does, put this beside ``Hit``. A click
-    anywhere on the screen is worth something. Several places: the best one's score.
+    from c to a corner of the image. c is the centre of a box or circle and the mean of a polygon's corners; no more of
+    the target's shape matters: where it does, put this beside ``Hit``. 0.0 where d > 1 or d > dmax (far outside the
+    image), without a predicted point and for a refusal target. A click anywhere on the screen is worth something.
+    Several places: the best one's score.
 
     Args:
         power: 2 as above; 1 is the even decay 1 - d / dmax.
@@ -270,8 +271,8 @@ class CornerDistance(OfPlaces):
 
     Inside, borders included: 1.0 at the centre, 0.0 at a corner, and nearly 1.0 at the middle of a long edge. Outside:
     -dist(p, box) / (the largest dist(q, box) of a corner q of the image), at least -1.0. No predicted point, or a box
-    without width or height: -1.0. Circles and polygons count as their bounding boxes. Several places: the best one's
-    score.
+    without width or height: -1.0. A refusal target: 0.0. Circles and polygons count as their bounding boxes. Several
+    places: the best one's score.
 
     Raises:
         TargetError: the recipe works in a pixel space, and a target's image size is unknown.

@@ -138,20 +138,22 @@ def inside_regions(
     inside = geometry.in_box(points, box + GROWN if rounded else box, strict=strict)
     if regions.boxes_only:
         return inside
-    # Moving the point towards the centre has the same result as enlarging the place.
-    drawn = points if enlarge == 1.0 else regions.centre + (points - regions.centre) / enlarge
     kind = regions.kind
     if RegionKind.POLYGON in regions.kinds:
+        vertices = regions.vertices
+        if enlarge != 1.0:
+            centre = np.repeat(regions.centre, np.diff(regions.offsets), axis=0)
+            vertices = centre + (vertices - centre) * enlarge
         if polygon == "half_open":
-            drawn_in = geometry.in_polygon_half_open(drawn, regions.vertices, regions.offsets)
+            drawn_in = geometry.in_polygon_half_open(points, vertices, regions.offsets)
         else:
-            drawn_in = geometry.in_polygon(drawn, regions.vertices, regions.offsets, strict=polygon == "strict")
+            drawn_in = geometry.in_polygon(points, vertices, regions.offsets, strict=polygon == "strict")
         if rounded and polygon == "inclusive":
-            drawn_in |= geometry.outline_distance(drawn, regions.vertices, regions.offsets) <= ROUNDING
+            drawn_in |= geometry.outline_distance(points, vertices, regions.offsets) <= ROUNDING
         inside = np.where(kind == POLYGON, drawn_in, inside)
     if RegionKind.CIRCLE in regions.kinds:
-        radii = regions.radii + ROUNDING if rounded else regions.radii
-        inside = np.where(kind == CIRCLE, geometry.in_ellipse(drawn, regions.point, radii, strict=strict), inside)
+        radii = regions.radii * enlarge + (ROUNDING if rounded else 0.0)
+        inside = np.where(kind == CIRCLE, geometry.in_ellipse(points, regions.point, radii, strict=strict), inside)
     return np.where(kind == POINT, within(points, regions.point, point_radius, strict=strict), inside)
 
 

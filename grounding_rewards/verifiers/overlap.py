@@ -33,7 +33,8 @@ class Overlap(OfPlaces):
 
     Equal boxes score 1, with area or without. Other boxes without area share nothing: iou 0. A predicted box with
     corners out of order (x1 > x2 or y1 > y2) is no box; no box, or no predicted box, scores the lowest value, so that
-    no miss scores less. A circle or polygon counts as its bounding box. Several places: the best one's score.
+    no miss scores less. A refusal target: 0.0. A circle or polygon counts as its bounding box. Several places: the best
+    one's score.
 
     Args:
         kind: which of the four.

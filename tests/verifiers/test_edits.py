@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.verifiers import edits
+from grounding_rewards.verifiers.match import text_rule
 
 WORDS = st.text("abc d", max_size=9)
 
@@ -35,6 +36,14 @@ def test_edits_and_common_characters_are_those_of_their_tables(a: str, b: str) -
 def test_published_similarities(a: str, b: str, likeness: float, ratio: float) -> None:
     assert edits.likeness(a, b) == pytest.approx(likeness)
     assert edits.common_ratio(a, b) == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize(("wrong", "of", "threshold"), [(7, 100, 0.93), (4, 5, 0.2), (9, 10, 0.1), (11, 20, 0.45)])
+def test_a_text_exactly_as_alike_as_the_threshold_is_right(wrong: int, of: int, threshold: float) -> None:
+    # 1 - 7 / 100 is 0.9299999999999999.
+    written, wanted = "b" * wrong + "a" * (of - wrong), "a" * of
+    assert text_rule("edits", threshold)(written, wanted) == 1.0
+    assert text_rule("edits", threshold)("b" + written[:-1], wanted) == 0.0
 
 
 def test_a_long_text_takes_no_long() -> None:

@@ -51,6 +51,15 @@ def test_strict_is_never_more_than_inclusive_and_enlarged_never_less(place, x, y
     assert inclusive <= larger or place.get("polygon", SQUARE["polygon"]) != SQUARE["polygon"]
 
 
+def test_the_border_of_an_enlarged_polygon_is_exact():
+    # 1.5 times as large, its corners are (1403, 518), (1409, 518) and (1403, 524).
+    triangle = {"polygon": [1404, 519, 1408, 519, 1404, 523]}
+    border = [(1404, 523), (1406, 521), (1403, 520), (1403.5, 523.6)]
+    assert judge(Hit(enlarge=1.5), border, triangle) == [1, 1, 1, 0]
+    assert judge(Hit(enlarge=1.5, polygon="strict"), border, triangle) == [0, 0, 0, 0]
+    assert judge(Hit(enlarge=1.5), [(23, 35), (23, 36)], {"circle": [20, 31, 10 / 3]}) == [1, 0]
+
+
 @settings(max_examples=100)
 @given(coordinates, coordinates, st.floats(0, 1))
 def test_a_share_of_a_square_screen_is_a_radius(x, y, share):
