@@ -83,7 +83,7 @@ def run(step: str, path: str) -> dict[str, Any]:
 
     from grounding_rewards.pool.aggregate import stats_of
     from grounding_rewards.pool.selection import next_pool
-    from grounding_rewards.pool.summary import SUMMED, summary
+    from grounding_rewards.pool.stats import SUMMED, summary
     from grounding_rewards.tables.rollout_table import open_rollouts
 
     start = time.perf_counter()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.score_rows import Inputs, ScoredBatch, Sizes
-from grounding_rewards.coords.image_header import image_size, orientation
+from grounding_rewards.coords.image_sizes import image_size, orientation
 from grounding_rewards.errors import PictureError
 from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.tables.prompts import answer

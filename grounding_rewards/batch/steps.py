@@ -15,7 +15,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.actions import Act
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join
-from grounding_rewards.coords.image_header import ENOUGH, image_size
+from grounding_rewards.coords.image_sizes import ENOUGH, image_size
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TableError, TargetError, short_repr
 from grounding_rewards.evaluators.figures import OWN, Judged, Share, by_action, shares
 from grounding_rewards.evaluators.judging import rules_of, step_rule

@@ -27,7 +27,7 @@ from grounding_rewards.viewer.page import check_page, picture, write_page
 from grounding_rewards.wording import percent, plural
 
 if TYPE_CHECKING:
-    from grounding_rewards.batch.checked_rows import ShownRow
+    from grounding_rewards.batch.checked import ShownRow
     from grounding_rewards.batch.joining import Join
     from grounding_rewards.batch.table_scorer import TableScorer
     from grounding_rewards.checks.accuracy import Evaluation
@@ -82,7 +82,7 @@ def check_data(
 
     Example: `grounding-rewards check data train.parquet --response-space thousandths --against screenspot.json`
     """
-    from grounding_rewards.batch.checked_rows import check_rows
+    from grounding_rewards.batch.checked import check_rows
     from grounding_rewards.batch.joining import Join
     from grounding_rewards.batch.table_scorer import TableScorer
 
@@ -131,14 +131,14 @@ def check_rollouts(
 
     Example: `grounding-rewards check rollouts rollouts.parquet --recipe gelato`
     """
-    from grounding_rewards.batch import checked_rollouts
+    from grounding_rewards.batch.checked import check_rollouts
     from grounding_rewards.cli.render import evaluation as show
 
     built, join, split = catalogue.recipe(recipe, **chosen), rows.join, rows.split
     scorer = rows.scorer(built, rows.columns, bad_target, box_format)
     if html is not None:
         check_page(html, [file])
-    checked = checked_rollouts.check_rollouts(file, scorer, join, split=split, naming=command_line)
+    checked = check_rollouts(file, scorer, join, split=split, naming=command_line)
     if html is not None:
         shown = _drawn(file, replace(scorer, bad_target="abstain"), join, checked.findings, split)
         whole = checked.evaluation
@@ -293,7 +293,7 @@ def _check_launch(trainer: str, launch: Mapping[str, Any], chosen: Mapping[str, 
 
 def _screens(file: Path, columns: Any, box_format: Any, images: Any, chosen: Mapping[str, Any], seed: int) -> Screens:
     """Return some of a file's targets."""
-    from grounding_rewards.batch.checked_rows import targets_of
+    from grounding_rewards.batch.checked import targets_of
     from grounding_rewards.batch.joining import Join
     from grounding_rewards.batch.table_scorer import TableScorer
 
@@ -393,7 +393,7 @@ def _drawn(
     file: Path, scorer: TableScorer, join: Join, findings: Sequence[Finding], split: str | None
 ) -> dict[int, ShownRow]:
     """Return the rows that findings name."""
-    from grounding_rewards.batch.checked_rows import shown_rows
+    from grounding_rewards.batch.checked import shown_rows
 
     first = {row for each in findings for row in each.rows}
     return shown_rows(file, scorer, join, first, split=split) if first else {}

@@ -19,7 +19,7 @@ from grounding_rewards.converting.layouts import UNCHANGED, Layout, plain
 from grounding_rewards.converting.prompts import Wording
 from grounding_rewards.converting.run import Converter
 from grounding_rewards.converting.samples import Reading
-from grounding_rewards.coords.image_header import image_format
+from grounding_rewards.coords.image_sizes import image_format
 from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TableError, near
 from grounding_rewards.literals import yaml_values

@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, TypeVar
 
-from grounding_rewards.coords.image_header import orientation
+from grounding_rewards.coords.image_sizes import orientation
 from grounding_rewards.coords.resizing import Resizing, Size, model_image_size
 from grounding_rewards.errors import EngineError, PictureError, ResizeError
 from grounding_rewards.tables.image_files import Image, ImageFiles

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from grounding_rewards.converting.prompts import Message, messages_with_images
-from grounding_rewards.coords.image_header import image_format
+from grounding_rewards.coords.image_sizes import image_format
 from grounding_rewards.engines.protocol import (
     Answer,
     Fields,

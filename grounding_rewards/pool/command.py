@@ -25,9 +25,8 @@ from grounding_rewards.pool.draws import check_whole, largest_remainder
 from grounding_rewards.pool.methods import ALLOCATION, CHOICE, allocate, choose, in_name_order, method
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, read_columns
 from grounding_rewards.pool.selection import check_numbers, filters, next_pool, plain, suspects, with_defaults
-from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.stats import SUMMED, SampleStats, by_source, summary
 from grounding_rewards.pool.stats_table import in_tables, is_stats, read_stats
-from grounding_rewards.pool.summary import SUMMED, by_source, summary
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.atomic import Files, atomic_files, leftovers
 from grounding_rewards.tables.launches import several_runs

@@ -28,8 +28,7 @@ from grounding_rewards.pool.report.command import listing
 from grounding_rewards.pool.report.rounds import Options, round_of
 from grounding_rewards.pool.rollouts import RolloutColumns, read_columns
 from grounding_rewards.pool.selection import next_pool, plain
-from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.summary import PASS_RATES, pass_rate_bins
+from grounding_rewards.pool.stats import PASS_RATES, SampleStats, pass_rate_bins
 from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
 from grounding_rewards.tables.rollout_table import RolloutTable
 from grounding_rewards.tables.writing import check_output, write_file

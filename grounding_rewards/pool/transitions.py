@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from grounding_rewards.arrays import Floats, Ints, plain
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.inputs import read_input, stats_of_input
-from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.summary import by_source
+from grounding_rewards.pool.stats import SampleStats, by_source
 from grounding_rewards.stats.intervals import Bootstrap, beta_binomial, exact_mean, mcnemar, wilson
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.wording import percent

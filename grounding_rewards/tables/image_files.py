@@ -16,7 +16,7 @@ from threading import Condition, Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from grounding_rewards.coords.image_header import ENOUGH, Size, image_format, image_size, orientation
+from grounding_rewards.coords.image_sizes import ENOUGH, Size, image_format, image_size, orientation
 from grounding_rewards.errors import ConvertError, DataPathError, PictureError
 from grounding_rewards.tables.data_paths import open_regular, read_up_to
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from grounding_rewards.coords.image_header import ENOUGH, image_size
+from grounding_rewards.coords.image_sizes import ENOUGH, image_size
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.opening import files_of_table

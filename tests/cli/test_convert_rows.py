@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.converting import run as converter
-from grounding_rewards.coords.image_header import ENOUGH
+from grounding_rewards.coords.image_sizes import ENOUGH
 from tests.cli.command import read_rows, result_of, write_rows
 from tests.cli.test_convert import PIXEL, PNG, png
 from tests.coords.test_image_header import exif, turned_jpeg

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from grounding_rewards.coords.image_header import image_size, orientation
+from grounding_rewards.coords.image_sizes import image_size, orientation
 
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1920, 1080)
 JPEG = b"\xff\xd8" + b"\xff\xe0\x00\x04ab" + b"\xff\xff\xc2\x00\x0b\x08" + struct.pack(">HH", 1080, 1920)

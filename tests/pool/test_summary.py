@@ -9,8 +9,8 @@ import pytest
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool import sample_stats, stats_table
 from grounding_rewards.pool.aggregate import ALL
+from grounding_rewards.pool.stats import summary
 from grounding_rewards.pool.stats_table import from_table, in_tables, read_stats, to_table
-from grounding_rewards.pool.summary import summary
 from grounding_rewards.tables.writing import write_file
 from tests.pool.made import counted
 

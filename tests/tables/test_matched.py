@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding_rewards.coords.image_header import ENOUGH
+from grounding_rewards.coords.image_sizes import ENOUGH
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.matched import JoinCounts, MatchedTable
 from grounding_rewards.tables.opening import open_table

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Ints
-from grounding_rewards.batch.benchmarks.known import Benchmark, Total, name_of
+from grounding_rewards.batch.benchmarks import Benchmark, Total, name_of
 from grounding_rewards.batch.layouts import Row
 from grounding_rewards.batch.samples import Problems, SampleTable
 from grounding_rewards.batch.score_rows import RecipeSlice

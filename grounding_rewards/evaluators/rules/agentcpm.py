@@ -11,6 +11,8 @@ from grounding_rewards.evaluators.compare import (
     apart,
     decoded,
     direction,
+    ends,
+    failed,
     holds,
     middle,
     moved_in,
@@ -18,7 +20,6 @@ from grounding_rewards.evaluators.compare import (
     stripped_contains,
 )
 from grounding_rewards.evaluators.rule import STOPPED, Size, Step, StepRule, StepVerdict
-from grounding_rewards.evaluators.writing import ends, failed
 from grounding_rewards.parsing.objects import ENDED
 from grounding_rewards.parsing.published import WAYS, is_place, is_text, is_whole
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import Act
+from grounding_rewards.evaluators.compare import ends, failed, point, text
 from grounding_rewards.evaluators.rule import Size, Step, StepRule, StepVerdict
-from grounding_rewards.evaluators.writing import ends, failed, point, text
 from grounding_rewards.literals import python_literal
 
 Singles = NDArray[np.float32]

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from grounding_rewards.actions import OPPOSITE, Act
-from grounding_rewards.evaluators.compare import apart, direction, holds, nearest
+from grounding_rewards.evaluators.compare import apart, direction, holds, nearest, pixels, point
 from grounding_rewards.evaluators.rule import STOPS, Size, Step, StepRule, StepVerdict
-from grounding_rewards.evaluators.writing import pixels, point
 from grounding_rewards.verifiers.match import token_f1
 
 _PLACED = ("click", "long_press")

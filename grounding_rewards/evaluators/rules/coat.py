@@ -8,9 +8,8 @@ from itertools import cycle
 from typing import Any
 
 from grounding_rewards.actions import OPPOSITE, Act
-from grounding_rewards.evaluators.compare import decoded, holds, middle, numbers, overlap, scaled
+from grounding_rewards.evaluators.compare import decoded, failed, holds, middle, numbers, overlap, pixels, scaled
 from grounding_rewards.evaluators.rule import Size, Step, StepRule, StepVerdict
-from grounding_rewards.evaluators.writing import failed, pixels
 from grounding_rewards.verifiers.edits import common_ratio
 
 _KINDS = {"click": "click", "scroll": "scroll", "input": "type", "type": "type", "press": "press", "stop": "stop"}

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.actions import OPPOSITE, Act
-from grounding_rewards.evaluators.compare import holds
+from grounding_rewards.evaluators.compare import failed, holds, pixels, text
 from grounding_rewards.evaluators.rule import Size, StepRule, StepVerdict
 from grounding_rewards.evaluators.rules.os_atlas import thousandths
-from grounding_rewards.evaluators.writing import failed, pixels, text
 from grounding_rewards.literals import python_literal
 from grounding_rewards.verifiers.edits import likeness
 

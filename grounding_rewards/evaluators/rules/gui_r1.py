@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.evaluators.compare import apart
+from grounding_rewards.evaluators.compare import apart, failed, point, text
 from grounding_rewards.evaluators.rule import Size, StepRule, StepVerdict
-from grounding_rewards.evaluators.writing import failed, point, text
 from grounding_rewards.verifiers.match import either_contains, token_f1
 
 _PLACED = ("click", "long_press", "doubleclick", "rightclick", "moveto")

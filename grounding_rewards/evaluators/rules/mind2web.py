@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.evaluators.compare import holds
+from grounding_rewards.evaluators.compare import boxes, holds, point, text
 from grounding_rewards.evaluators.rule import STOPPED, Size, Step, StepRule, StepVerdict
-from grounding_rewards.evaluators.writing import boxes, point, text
 from grounding_rewards.literals import python_literal
 from grounding_rewards.verifiers.match import token_f1
 

@@ -10,8 +10,8 @@ from math import exp, hypot, log
 from typing import Any
 
 from grounding_rewards.actions import Act
+from grounding_rewards.evaluators.compare import boxes, point, text
 from grounding_rewards.evaluators.rule import Size, Step, StepRule, StepVerdict
-from grounding_rewards.evaluators.writing import boxes, point, text
 
 _WORDS = {
     "double_click": "doubleClick", "right_click": "rightClick", "hover": "moveTo", "drag": "dragTo", "type": "write",

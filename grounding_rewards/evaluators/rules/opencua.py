@@ -11,9 +11,8 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.coords.resizing import model_image_size
-from grounding_rewards.evaluators.compare import apart, holds
+from grounding_rewards.evaluators.compare import apart, failed, holds, point, text
 from grounding_rewards.evaluators.rule import Size, StepRule, StepVerdict
-from grounding_rewards.evaluators.writing import failed, point, text
 from grounding_rewards.verifiers.edits import likeness
 
 Action = Mapping[str, Any]

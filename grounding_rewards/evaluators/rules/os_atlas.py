@@ -8,9 +8,8 @@ from operator import eq
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.evaluators.compare import apart
+from grounding_rewards.evaluators.compare import apart, failed, point, text
 from grounding_rewards.evaluators.rule import STOPPED, Judge, Size, StepRule, StepVerdict
-from grounding_rewards.evaluators.writing import failed, point, text
 from grounding_rewards.verifiers.match import token_f1
 
 _PLACED = ("CLICK", "LONG_PRESS", "MOVETO", "RIGHTCLICK", "DOUBLECLICK")

@@ -7,9 +7,8 @@ from operator import itemgetter
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.evaluators.compare import Place, holds
+from grounding_rewards.evaluators.compare import Place, boxes, failed, holds, point, text
 from grounding_rewards.evaluators.rule import Size, Step, StepRule, StepVerdict
-from grounding_rewards.evaluators.writing import boxes, failed, point, text
 
 _PLACED = ("click", "long_press", "type_text")
 _EDGES = ("x_min", "y_min", "x_max", "y_max")

@@ -6,9 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.evaluators.compare import apart, direction, holds, scaled, stripped_contains
+from grounding_rewards.evaluators.compare import (
+    apart,
+    boxes,
+    direction,
+    ends,
+    failed,
+    holds,
+    point,
+    scaled,
+    stripped_contains,
+    text,
+)
 from grounding_rewards.evaluators.rule import STOPPED, Size, Step, StepRule, StepVerdict
-from grounding_rewards.evaluators.writing import boxes, ends, failed, point, text
 
 _PLACED = ("click", "long_press")
 _FIELDS = {"type": "text", "answer": "text", "key": "text", "open": "text", "system_button": "button"}

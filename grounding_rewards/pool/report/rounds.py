@@ -13,7 +13,6 @@ import numpy as np
 
 from grounding_rewards.arrays import Ints
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool import summary as summaries
 from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.pool.inputs import (
     Input,
@@ -25,9 +24,9 @@ from grounding_rewards.pool.inputs import (
     stats_of_input,
     with_temperature,
 )
-from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.stats import SampleStats, counts
+from grounding_rewards.pool.stats import by_source as rows_of
 from grounding_rewards.pool.stats_table import is_stats
-from grounding_rewards.pool.summary import counts
 from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.pool.transitions import ONE_ROUND, confounded, transitions
 from grounding_rewards.scoring import Recipe
@@ -117,8 +116,7 @@ def by_source(stats: SampleStats) -> list[Numbers]:
     Samples without a scored rollout are left out; ``rollouts`` counts all of the others.
     """
     scored = stats.taken(stats.n > 0)
-    rows_of = summaries.by_source(scored)
-    lines = [_line(UNKNOWN if name is None else str(name), scored.taken(rows)) for name, rows in rows_of]
+    lines = [_line(UNKNOWN if name is None else str(name), scored.taken(rows)) for name, rows in rows_of(scored)]
     return sorted(lines, key=lambda line: (-line["zero_share"], line["source"]))  # names decide ties
 
 

@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from grounding_rewards.pool.report.rounds import AREAS, Round, size_bins
 from grounding_rewards.pool.selection import suspects
-from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.summary import PASS_RATES, pass_rate_bins
+from grounding_rewards.pool.stats import PASS_RATES, SampleStats, pass_rate_bins
 from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.rollout_sql import connected, quoted
 from grounding_rewards.tables.rollout_table import RolloutTable

@@ -22,8 +22,17 @@ from grounding_rewards.tables.prompts import answer, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.rows import NoRowsError, value_at
 from grounding_rewards.tables.sample_ids import name_of
-from grounding_rewards.tables.trainer_logs.lines import FIRST, first_lines, read_lines
-from grounding_rewards.tables.trainer_logs.logged import EMPTY, REPEATED, VERDICTS, Logged, TrainerLog, number
+from grounding_rewards.tables.trainer_logs.logged import (
+    EMPTY,
+    FIRST,
+    REPEATED,
+    VERDICTS,
+    Logged,
+    TrainerLog,
+    first_lines,
+    number,
+    read_lines,
+)
 
 _OURS = ("valid", "parsed", "in_image")
 """Numbers that this package's adapters give beside the parts; of a target that cannot be used ``valid`` is 0."""

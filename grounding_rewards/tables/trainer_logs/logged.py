@@ -1,4 +1,4 @@
-"""Trainers' logs as rollouts: one row of a log, the samples and rounds that its rows are of, and the log as a table."""
+"""Trainers' logs as rollouts: lines, one row of a log, the samples and rounds of its rows, and the log as a table."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow, arrow_type
 from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
 from grounding_rewards.tables.sample_ids import as_json, from_json, name_of, sample_id
+from grounding_rewards.tables.text_rows import JsonLinesTable
 
 LOG = logging.getLogger("grounding_rewards")
 
@@ -442,3 +443,40 @@ def _held(rows: Iterator[Logged], size: int) -> Iterator[list[Logged]]:
             held, length = [], 0
     if held:
         yield held
+
+
+Line = tuple[str, int, Mapping[str, Any]]
+"""Place of a line, for errors, its number from 0, and what it holds."""
+
+FIRST = 64
+"""Lines of each file that say what columns there are."""
+
+
+def first_lines(file: Path, most: int) -> Sequence[Mapping[str, Any]]:
+    """Return what the first lines of a file hold, of ``most`` at most; none of a file without rows."""
+    try:
+        first = next(JsonLinesTable(file, tolerant=True).batches(size=most))
+    except NoRowsError:
+        return []
+    return [row for place, row in enumerate(first.rows) if place not in first.unread]
+
+
+def read_lines(file: Path, needed: Iterable[str], left_out: Counter[str]) -> Iterator[Line]:
+    """Yield the lines of a file, which must have all the keys ``needed``; a torn last one is counted."""
+    for batch in JsonLinesTable(file, tolerant=True).batches():
+        for place, row in enumerate(batch.rows):
+            if place not in batch.unread:
+                if lacks := [key for key in needed if key not in row]:
+                    raise TableError(f"{file}, {batch.place(place)}: lacks {', '.join(lacks)}, unlike the lines before")
+                yield batch.place(place), batch.start + place, row
+            elif batch.done == 1.0 and place == len(batch) - 1 and not _ends(file):
+                left_out[TORN] += 1
+            else:
+                raise TableError(f"{file}, {batch.place(place)}: {batch.unread[place]}")
+
+
+def _ends(file: Path) -> bool:
+    """Return True where the last line of a file was written to its end."""
+    with file.open("rb") as opened:
+        opened.seek(-1, 2)
+        return opened.read(1) == b"\n"

@@ -20,8 +20,18 @@ from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.rollout_columns import COLUMNS, IMAGE_HASH
 from grounding_rewards.tables.rows import NoRowsError
-from grounding_rewards.tables.trainer_logs.lines import FIRST, Line, first_lines, read_lines
-from grounding_rewards.tables.trainer_logs.logged import EMPTY, VERDICTS, Logged, TrainerLog, missing, number
+from grounding_rewards.tables.trainer_logs.logged import (
+    EMPTY,
+    FIRST,
+    VERDICTS,
+    Line,
+    Logged,
+    TrainerLog,
+    first_lines,
+    missing,
+    number,
+    read_lines,
+)
 
 KIND = "verl"
 FOLDED = "answers before a session's last"

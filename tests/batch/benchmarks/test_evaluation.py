@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, Total
+from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, Total, mean_of
 from grounding_rewards.batch.benchmarks.evaluation import evaluate_benchmark, open_benchmark
-from grounding_rewards.batch.benchmarks.known import mean_of
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.layouts import OSWORLD_G
 from grounding_rewards.batch.table_scorer import TableScorer

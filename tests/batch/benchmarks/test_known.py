@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, benchmark
+from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, benchmark, name_of
 from grounding_rewards.batch.benchmarks.evaluation import _labels_of
-from grounding_rewards.batch.benchmarks.known import name_of
 from grounding_rewards.errors import RecipeError, TableError
 
 EVERY = pytest.mark.parametrize("known", BENCHMARKS.values(), ids=BENCHMARKS)

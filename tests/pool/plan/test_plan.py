@@ -29,7 +29,7 @@ from grounding_rewards.pool.plan import (
     plan_rollouts,
 )
 from grounding_rewards.pool.selection import next_pool
-from grounding_rewards.pool.summary import PASS_RATES, pass_rate_bins
+from grounding_rewards.pool.stats import PASS_RATES, pass_rate_bins
 from tests.cli.command import write_rows
 from tests.pool.made import counted as stats
 from tests.pool.made import plainly
