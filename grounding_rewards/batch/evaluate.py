@@ -30,9 +30,10 @@ from grounding_rewards.checks import accuracy
 from grounding_rewards.checks.accuracy import Evaluation, SingleAnswers, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import PYTHON, Code, Finding, Naming, Severity
-from grounding_rewards.errors import printable
+from grounding_rewards.errors import RecipeError, near, printable
 from grounding_rewards.rollouts import Rollouts, pandas_beside
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.settings.declared import errors_in_keywords, in_keywords
 from grounding_rewards.settings.groups import Images
 from grounding_rewards.settings.reading import filed
 from grounding_rewards.tables.opening import folder_of
@@ -144,6 +145,7 @@ def _texts(row: Sequence[Any]) -> list[str]:
     return [*map(printable, names), str(n), str(correct), share, interval, read]
 
 
+@errors_in_keywords()
 def evaluate(
     rows: Any,
     recipe: str | Mapping[str, Any] | Recipe | None = None,
@@ -186,7 +188,7 @@ def evaluate(
         **options: options of the recipe, such as ``response_space``.
 
     Returns:
-        Figures, findings and remarks. Errors name the options of ``eval``, which are called as these are.
+        Figures, findings and remarks.
 
     Raises:
         RecipeError: the recipe or an option does not fit.
@@ -218,11 +220,13 @@ def evaluate(
     join = Join(answers[-1] if answers else None, id or said.get("id"), answers, reporting, said.get("encoding"), shape)
     paths = rows if isinstance(rows, list | tuple) else [rows]
     files = list(map(Path, paths)) if paths and all(isinstance(each, str | os.PathLike) for each in paths) else []
+    if split is not None and not files:
+        raise RecipeError(f"split: got {split!r:.60} beside rows in memory, which have no splits; leave it out")
     join.check(files[:1] if files else [Path("rows")])
     images = Images(**{**read.images, **({} if image_root is None else {"image_root": Path(image_root)})})
     named_columns = {field: said[f"{field}_column"] for field in vars(Columns()) if f"{field}_column" in said}
     scorer = TableScorer(
-        built, Columns(**{**named_columns, **(columns or {})}), bad_target or said.get("bad_target", "raise"),
+        built, Columns(**{**named_columns, **_roles(columns)}), bad_target or said.get("bad_target", "raise"),
         as_box_format(box_format or said.get("box_format")), images.files(), on_note=reporting.note,
         on_warning=reporting.warn,
     )  # fmt: skip
@@ -233,7 +237,22 @@ def evaluate(
     )  # fmt: skip
     for severity, text in evaluated.remarks:
         (reporting.note if severity is Severity.NOTE else reporting.warn)(text)
-    return replace(evaluated, notes=(*notes,), warnings=(*warnings,))
+    return replace(evaluated, notes=(*map(in_keywords, notes),), warnings=(*map(in_keywords, warnings),))
+
+
+def _roles(columns: Mapping[str, str] | None) -> dict[str, str]:
+    """Check names of columns by role."""
+    named = {} if columns is None else columns
+    if not isinstance(named, Mapping) or not all(isinstance(name, str) for name in named.values()):
+        raise RecipeError(
+            f'columns: got {columns!r:.80}; expected names of columns by role, such as {{"target": "box"}}'
+        )
+    if unknown := [role for role in named if role not in vars(Columns())]:
+        known = ", ".join(vars(Columns()))
+        raise RecipeError(
+            f"columns: got {unknown[0]!r:.60}; expected one of {known}{near(unknown[0], vars(Columns()))}"
+        )
+    return dict(named)
 
 
 def evaluate_rows(

@@ -23,6 +23,7 @@ from grounding_rewards.evaluators.layouts import Row, StepBenchmark, StepLayout,
 from grounding_rewards.evaluators.rule import STOPPED, STOPS, Size, Step, StepRule, StepVerdict
 from grounding_rewards.rollouts import PARSED
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.settings.declared import errors_in_keywords, in_keywords
 from grounding_rewards.tables.columns import find_columns
 from grounding_rewards.tables.contents import PARQUET, TEXTS, suffix_of
 from grounding_rewards.tables.opening import folder_of, open_rows, open_table
@@ -79,6 +80,7 @@ class EvaluatedSteps:
         return asdict(self)
 
 
+@errors_in_keywords(response_column="response")
 def evaluate_steps(
     rows: Any,
     benchmark: str,
@@ -122,7 +124,7 @@ def evaluate_steps(
     rules, named = rules_named(benchmark, rule), step_benchmark(benchmark)
     assert named is not None  # it has rules
     found = steps_by_rule(named, rules, files or paths, join, response, recipe_of(options))
-    return replace(found, notes=(*notes,), warnings=(*warnings,))
+    return replace(found, notes=(*map(in_keywords, notes),), warnings=(*map(in_keywords, warnings),))
 
 
 def rules_named(benchmark: str, rule: str | None) -> Sequence[StepRule]:

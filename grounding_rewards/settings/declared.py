@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, field, fields
 from typing import Any
 
-from grounding_rewards.errors import EngineError
+from grounding_rewards.errors import EngineError, GroundingRewardsError
 
 MOST = 2**63 - 1  # largest whole number of a setting
 
@@ -63,3 +65,39 @@ def is_whole(value: Any, least: int) -> bool:
 def is_number(value: Any) -> bool:
     """Return True for a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+_WORDS = "and lets makes name names or out says to twice which"  # words behind a flag that are no value of it
+_FLAG = re.compile(rf"(?<![\w-])--([a-z][a-z-]*[a-z])(?: (?!(?:{_WORDS.replace(' ', '|')})\b)([^\s;:]*[^\s;:),.]))?")
+# Texts that name an argument, too.
+_BOTH = re.compile(r" \(on the command line [^)]*\)|--\S+ \w+ where files are read [^,]*\([^)]*\), ")
+_IN_FILES = ("encoding", "explode", "layout")  # functions take them from settings files alone
+
+
+def in_keywords(text: str, **own: str) -> str:
+    """Return a text with the arguments of functions in place of options of the command line; ``own`` renames some.
+
+    >>> print(in_keywords("no column 'a' (--by); give --box-format xywh, or name another by --id-column"))
+    no column 'a' (by=); give box_format="xywh", or name another by columns={"id": ...}
+    """
+
+    def keyword(flag: re.Match[str]) -> str:
+        name, value = flag[1].replace("-", "_"), f'"{flag[2]}"' if flag[2] else ""
+        if name in own:
+            return f"{own[name]}={value}"
+        if name.endswith("_column"):
+            return f'columns={{"{name.removesuffix("_column")}": {value or "..."}}}'
+        return f"{name}={value}{' in settings=' if name in _IN_FILES else ''}"
+
+    own = {"pipeline": "model", **own}
+    return _FLAG.sub(keyword, _BOTH.sub("", text))
+
+
+@contextmanager
+def errors_in_keywords(**own: str) -> Iterator[None]:
+    """Name arguments of functions in the errors of what runs inside, not options of the command line."""
+    try:
+        yield
+    except GroundingRewardsError as error:
+        error.args = tuple([in_keywords(each, **own) if isinstance(each, str) else each for each in error.args])
+        raise

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.errors import RecipeError, TableError
+from grounding_rewards.errors import GroundingRewardsError, RecipeError, TableError
 from tests.cli.benchmark_files import as_json, screenspot
 from tests.cli.command import Runner, result_of, write_rows
 
@@ -79,6 +79,41 @@ def test_rows_in_memory_are_as_good_as_a_file(tmp_path: Path, made: Any) -> None
 def test_errors_name_the_row(rows: Any, message: str) -> None:
     with pytest.raises(TableError, match=f"^{re.escape(message)}"):
         gr.evaluate(rows, response_space="pixel")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "nope"}, "rows: no column 'nope' (by=). It has: "),
+        ({"columns": {"id": "nope"}, "consensus": True}, "rows: no column 'nope' (columns={\"id\": ...}). It has: "),
+        ({"columns": {"resp": "a"}}, "columns: got 'resp'; expected one of response, target, image_size, "),
+        ({"columns": {"response": 3}}, "columns: got {'response': 3}; expected names of columns by role, such as "),
+        ({"id": "sample_id"}, "id=: got it without predictions=, the answers that it joins to the annotations"),
+        ({"benchmark": "nope"}, "benchmark=: got 'nope'; expected one of screenspot, "),
+        ({"response_space": "model_pixel"}, "the file has no column 'image_size' (columns={\"image_size\": ...})"),
+        ({"split": "train"}, "split: got 'train' beside rows in memory, which have no splits; leave it out"),
+    ],
+)
+def test_errors_name_arguments_and_no_options_of_the_command_line(options: Any, message: str) -> None:
+    with pytest.raises(GroundingRewardsError, match=re.escape(message)) as error:
+        gr.evaluate(ROWS, **{"response_space": "pixel", **options})
+    assert "--" not in str(error.value)
+
+
+def test_remarks_name_arguments_and_no_options_of_the_command_line(tmp_path: Path) -> None:
+    shots = {"img_filename": "a.png", "instruction": "x", "data_type": "icon", "data_source": "web"}
+    figures = gr.evaluate([{**shots, "bbox": [10, 10, 20, 5], "response": "(12, 12)"}], response_space="pixel")
+    assert figures.notes == ("rows as in ScreenSpot: bbox is x y w h in pixels; box_format= names another",)
+    with pytest.raises(TableError, match=r'which are they\? Give box_format="xywh" or xyxy$'):
+        gr.evaluate([{**shots, "bbox": [10, 10, 20, 50], "response": "(12, 12)"}], response_space="pixel")
+    with pytest.raises(gr.SpaceError, match=r"^click needs response_space, .*; or family, or model$"):
+        gr.evaluate(ROWS)
+    with pytest.raises(TableError, match=r"^rows: no column response of answers; response= or predictions= names them"):
+        gr.evaluate_steps([{"id": 1, "conversations": [{"from": "gpt", "value": "a"}]}], "androidcontrol", "os-atlas")
+    text = tmp_path / "rows.jsonl"
+    text.write_bytes('{"response": "é", "target": [1, 2, 3, 4]}\n'.encode("latin-1"))
+    with pytest.raises(TableError, match=r'as cp1252 it can be read: encoding="cp1252" in settings=, or iconv'):
+        gr.evaluate(text, response_space="pixel")
 
 
 def test_a_recipe_that_is_built_takes_no_options() -> None:
