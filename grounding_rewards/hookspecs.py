@@ -10,9 +10,9 @@ from typing import Any
 
 import pluggy
 
-GROUP = "grounding_rewards"
-hookspec = pluggy.HookspecMarker(GROUP)
-hookimpl = pluggy.HookimplMarker(GROUP)
+PROJECT = "grounding_rewards"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
 
 Register = Callable[[str, Any], None]
 

@@ -58,6 +58,12 @@ def test_rooms_are_imported_when_they_are_asked_for():
     assert run(code) == ["explain", "grounding_rewards.recipes"]
 
 
+def test_pluggy_is_imported_for_plugins_and_metadata_are_read_where_some_may_load(monkeypatch):
+    monkeypatch.setenv("GROUNDING_REWARDS_PLUGINS", "")
+    build = "import grounding_rewards as gr; gr.recipe('click', response_space='pixel')"
+    assert loaded(build) & {"pluggy", "importlib.metadata"} == set()
+
+
 def test_a_batch_imports_arrow_and_a_polygon_shapely():
     gelato = "import grounding_rewards as gr; gr.recipe('gelato').score"
     assert loaded(f"{gelato}(['(1, 1)'] * 100, [[0, 0, 1, 1]] * 100)") & set(HEAVY) >= {"pyarrow"}
@@ -96,11 +102,12 @@ def test_scoring_a_json_file_imports_what_it_needs_alone(tmp_path, verb):
     main = f"with suppress(SystemExit), redirect_stdout(open(os.devnull, 'w')): main({words})"
     modules = loaded(f"import os; from contextlib import *; from grounding_rewards.cli import main\n{main}")
     assert "grounding_rewards.batch.table_scorer" in modules
-    assert modules & {"pyarrow", "duckdb", "shapely", "scipy", "rich.markdown"} == set()
+    assert modules & {"pyarrow", "duckdb", "shapely", "scipy", "rich.markdown", "rich._emoji_codes"} == set()
     others = {
         *OTHER_ROOMS, "pool", "engines", "recipes.composite", "recipes.published", "tables.arrow_rows",
         "tables.rollout_source", "tables.rollout_sql", "tables.trainer_logs.trl", "verifiers.distance",
         "verifiers.each_row", "verifiers.group", "verifiers.length", "verifiers.overlap", "verifiers.points",
+        "batch.steps", "batch.consensus_answers", "checks.paired", "evaluators.figures", "groups.consensus",
     } - {f"cli.{verb}"}  # fmt: skip
     assert modules & {f"grounding_rewards.{name}" for name in others} == set()
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.columns import Columns, has, resolve
-from grounding_rewards.batch.consensus_answers import NUMBER
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.batch.samples import CONTENT, Problems, names_of, reads
 from grounding_rewards.batch.score_rows import RecipeSlice
@@ -32,6 +31,7 @@ from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.prompts import image_path, prompt_text
+from grounding_rewards.tables.rollout_columns import NUMBER
 from grounding_rewards.tables.rows import Batch, Table, value_at
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS
 from grounding_rewards.targets.columns import Targets

@@ -19,6 +19,7 @@ from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.groups.consensus import SIZE, consensus_region, voters, voting_regions
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.rollout_columns import NUMBER
 from grounding_rewards.tables.rows import Batch, Table
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.regions import Regions
@@ -69,8 +70,6 @@ def _corners(regions: Regions) -> tuple[Floats, Ints, Floats]:
     owner = np.concatenate((regions.row[place], np.repeat(regions.row[others], 4)))
     return np.concatenate((regions.vertices, of_boxes)), owner, np.where(polygons, doubled / 2, boxes)
 
-
-NUMBER = ("round", "rollout")  # columns that number the rollouts of a sample
 
 _PIXELS = (CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +123,8 @@ class EvaluatedRows(Evaluation):
 
     def _repr_html_(self) -> str:
         """Return the table and the remarks for a notebook."""
+        from html import escape  # a table of all names of characters
+
         heads = "".join(f"<th>{each}</th>" for each in _TITLES)
         rows = "".join(
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _texts(row))}</tr>" for row in self._rows()

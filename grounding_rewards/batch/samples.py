@@ -6,21 +6,19 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.columns import has
-from grounding_rewards.batch.consensus_answers import NUMBER, WIDTH, check_votes, consensus_answers, target_numbers
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import SingleAnswers
-from grounding_rewards.checks.paired import SampleScores
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.prompts import image_path, prompt_text
-from grounding_rewards.tables.rollout_columns import FURTHER, IMAGE_HASH
+from grounding_rewards.tables.rollout_columns import FURTHER, IMAGE_HASH, NUMBER
 from grounding_rewards.tables.rows import Batch, Table, joined, value_at
 from grounding_rewards.tables.sample_ids import (
     IMAGE_COLUMNS,
@@ -31,6 +29,9 @@ from grounding_rewards.tables.sample_ids import (
     sample_id,
 )
 from grounding_rewards.targets.target import Target
+
+if TYPE_CHECKING:
+    from grounding_rewards.checks.paired import SampleScores
 
 _PROBLEM = "problem"
 
@@ -197,6 +198,8 @@ class SampleTable:
 
     def add(self, batch: Batch, scored: RecipeSlice, names: Sequence[str]) -> None:
         """Add a batch that was scored, and the names of its samples."""
+        from grounding_rewards.batch.consensus_answers import target_numbers
+
         numbers = list(zip(*(batch.numbers(name) for name in NUMBER), strict=True))
         images, hashes = batch.column(self.scorer.columns.image), batch.column(IMAGE_HASH)
         samples, rows, new = list[int](), list[int](), list[int]()
@@ -229,6 +232,9 @@ class SampleTable:
 
     def scores(self, file: str) -> SampleScores:
         """Return the scores of all samples; ``file`` is what they are called."""
+        from grounding_rewards.batch.consensus_answers import WIDTH
+        from grounding_rewards.checks.paired import SampleScores
+
         samples = np.fromiter(chain.from_iterable(rows for rows, _, _ in self._rows), np.int64)
         acc, valid = (np.concatenate([np.zeros(0), *(each[at] for each in self._rows)]) for at in (1, 2))
         count = len(self._places)
@@ -252,6 +258,8 @@ class Answers:
         self, scorer: TableScorer, table: Table, by: Sequence[str], *, paired: bool = False, consensus: bool = False
     ) -> None:
         if consensus:
+            from grounding_rewards.batch.consensus_answers import check_votes
+
             check_votes(scorer.recipe)
         self.scorer, self.table, self.by, self.paired, self.consensus = scorer, table, by, paired, consensus
         self.samples, self.problems = SampleTable(scorer, table, by), Problems(scorer, table)
@@ -268,6 +276,8 @@ class Answers:
                 read = scored.rollouts.targets.rows
                 names = names_of(scorer, table, batch, batch.column(scorer.columns.id), read=read)
             if self.consensus:
+                from grounding_rewards.batch.consensus_answers import consensus_answers
+
                 merged = consensus_answers(scorer, table, batch, scored, names)
                 batch, names, scored, self.singles = merged.batch, merged.names, merged.scored, merged.singles
             if self.paired:

@@ -18,7 +18,7 @@ from grounding_rewards.batch.joining import Join
 from grounding_rewards.coords.image_sizes import ENOUGH, image_size
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TableError, TargetError, short_repr
 from grounding_rewards.evaluators.figures import OWN, Judged, Share, by_action, shares
-from grounding_rewards.evaluators.judging import rules_of, step_rule
+from grounding_rewards.evaluators.judging import ALL, rules_of, step_rule
 from grounding_rewards.evaluators.layouts import Row, StepBenchmark, StepLayout, size_of, step_benchmark, steps_of
 from grounding_rewards.evaluators.rule import STOPPED, STOPS, Size, Step, StepRule, StepVerdict
 from grounding_rewards.rollouts import PARSED
@@ -30,9 +30,6 @@ from grounding_rewards.tables.opening import folder_of, open_rows, open_table
 from grounding_rewards.tables.reporting import Reporting
 from grounding_rewards.tables.rows import Table
 from grounding_rewards.tables.text_rows import HeldTable
-
-ALL = "all"
-"""Stands for every rule of a benchmark."""
 
 _NOT_READ = frozenset(("raw_html", "cleaned_html", "neg_candidates"))
 _BATCH = 4096

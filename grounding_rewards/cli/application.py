@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import gc
 import inspect
 import json
@@ -94,9 +93,9 @@ def _named(package: str, module: str, function: str) -> Callable[[], None]:
     def named() -> None: ...
 
     place = Path(str(import_module(package).__file__)).parent / module
-    source = ast.parse((place / "__init__.py" if place.is_dir() else place.with_suffix(".py")).read_bytes())
-    inside = (node for node in source.body if isinstance(node, ast.FunctionDef) and node.name == function)
-    named.__doc__ = ast.get_docstring(source if function == GROUP else next(inside))
+    source = (place / "__init__.py" if place.is_dir() else place.with_suffix(".py")).read_text(encoding="utf-8")
+    start = 0 if function == GROUP else source.index(f"\ndef {function}(")
+    named.__doc__ = source[start:].split('"""')[1]  # parsing two dozen modules takes a fifth of the help's time
     return named
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,17 +15,19 @@ from grounding_rewards.batch.benchmarks.evaluation import options_of
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.joining import Join
-from grounding_rewards.batch.steps import ALL, recipe_of, rules_named, steps_by_rule
 from grounding_rewards.checks.finding import Severity, command_line
-from grounding_rewards.checks.paired import Comparison, compare
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.evaluators.judging import ALL
 from grounding_rewards.evaluators.layouts import STEP_BENCHMARKS, StepBenchmark, step_benchmark
 from grounding_rewards.settings.declared import option
 from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.rollout_columns import FIRST_RESPONSE
+
+if TYPE_CHECKING:
+    from grounding_rewards.checks.paired import Comparison
 
 Paired = Annotated[
     bool,
@@ -80,6 +82,8 @@ def _published(
     if categories is not None and (isinstance(named, StepBenchmark) or not named.categories):
         raise RecipeError(f"--categories: {named.title} has no categories in a file of their own")
     if isinstance(named, StepBenchmark):
+        from grounding_rewards.batch.steps import rules_named
+
         return named, rules_named(benchmark_name, rule)
     if rule is not None:
         raise RecipeError(f"--rule: {named.title} has one rule; leave it out")
@@ -136,6 +140,8 @@ def evaluate_files(
                 raise RecipeError(
                     f"{options.flag_of(name)}: got it with {named.title}, whose rule says it; leave it out"
                 )
+        from grounding_rewards.batch.steps import recipe_of, steps_by_rule
+
         found = steps_by_rule(named, categories, files, rows.join, rows.columns.response, recipe_of(chosen))
         if as_json:
             terminal.print_json({"files": [{**found.to_dict(), "warnings": terminal.warnings()}]})
@@ -176,7 +182,11 @@ def evaluate_files(
         for (name, paths, _), each in zip(inputs, runs, strict=True)
     ]
     names = [name for name, _ in shown]
-    compared = compare(*(each.samples.scores(name) for name, each in shown), seed=seed or 0) if paired else None
+    compared: Comparison | None = None
+    if paired:
+        from grounding_rewards.checks.paired import compare
+
+        compared = compare(*(each.samples.scores(name) for name, each in shown), seed=seed or 0)
     if not as_json:
         for letter, each in zip("AB", runs, strict=False):
             if named is not None:

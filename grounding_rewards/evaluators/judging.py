@@ -23,6 +23,9 @@ RULES: Mapping[str, str] = {
 }
 """Rules of each benchmark, as file and name in ``evaluators.rules``."""
 
+ALL = "all"
+"""Stands for every rule of a benchmark."""
+
 ALSO = {"multimodalmind2web": "mind2web"}
 
 

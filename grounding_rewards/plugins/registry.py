@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import pluggy
 
 BUILT_IN = "grounding-rewards"
+GROUP = "grounding_rewards"
+"""Entry points of this group are plugins."""
+
 LOAD = "GROUNDING_REWARDS_PLUGINS"
 """Environment variable: plugins to load, separated by commas; set but empty loads none; unset loads all."""
 
@@ -74,8 +77,8 @@ def registry() -> Registry:
 
 @cache
 def _registry() -> Registry:
-    points = installed()
     wanted = chosen()
+    points = [] if wanted == frozenset() else installed()  # which reads the metadata of all distributions
     known = {point.name for point in points}
     for name in sorted(wanted or ()):
         if name not in known:
@@ -100,9 +103,7 @@ def installed() -> list[EntryPoint]:
     """The entry points of all installed plugins, loaded or not, by name."""
     from importlib.metadata import entry_points
 
-    from grounding_rewards import hookspecs
-
-    return sorted(entry_points(group=hookspecs.GROUP), key=lambda point: (point.name, distribution_of(point)))
+    return sorted(entry_points(group=GROUP), key=lambda point: (point.name, distribution_of(point)))
 
 
 def chosen() -> frozenset[str] | None:
@@ -212,13 +213,15 @@ def _package(thing: Any) -> str:
 
 def collect(plugins: Iterable[Offer]) -> Registry:
     """Run every plugin's hooks once."""
+    offers = list(plugins)  # it is run through twice
+    if not offers:
+        return Registry(**{kind: Names(kind, {}) for kind in KINDS}, plugins=())
     import pluggy
 
     from grounding_rewards import hookspecs
 
-    manager = pluggy.PluginManager(hookspecs.GROUP)
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
-    offers = list(plugins)  # it is run through twice
     owners = {BUILT_IN: BUILT_IN}
     for name, distribution, plugin in offers:
         if (other := owners.get(name)) is not None:

@@ -6,7 +6,6 @@ import io
 import os
 import re
 import sys
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -132,6 +131,8 @@ def is_stream(path: Path) -> bool:
 
 def copied(path: Path) -> Contents:
     """Copy a stream to a temporary file, which goes when the source does, or else at the end of the program."""
+    import tempfile  # which files do without
+
     handle, name = tempfile.mkstemp(prefix="grounding-rewards-")  # which nobody else may read
     source = Contents(path, Path(name))
     weakref.finalize(source, os.unlink, name)

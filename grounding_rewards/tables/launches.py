@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import re
-import secrets
 import weakref
 from collections.abc import Iterable
 from contextlib import suppress
@@ -27,7 +26,7 @@ LOG = logging.getLogger("grounding_rewards")
 
 _RUN = re.compile(rf"{PREFIX}(?:run-(\d+)-)?[0-9a-f]{{8}}-\d{{6}}\.parquet")
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW  # a link may lead to a file of somebody else's
-_PROCESS = secrets.token_hex(8)  # a forked process has it, too
+_PROCESS = os.urandom(8).hex()  # a forked process has it, too
 
 
 class Launch:

@@ -12,9 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -43,6 +41,8 @@ class _Copies:
     @classmethod
     def made(cls) -> Path:
         if cls.folder is None:
+            import tempfile
+
             cls.folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="grounding-rewards-")))
             (cls.folder / OWNED).touch()
             finalize(cls, shutil.rmtree, cls.folder, ignore_errors=True)
@@ -58,6 +58,8 @@ def local(path: str | os.PathLike[str], *, output: bool = False) -> Path:
     scheme, found, name = os.fspath(path).partition(":/")  # of two slashes Path makes one
     if not found or scheme not in _SCHEMES:
         return Path(path)
+    from concurrent.futures import ThreadPoolExecutor  # which local paths do without
+
     place = _place(scheme, name.strip("/"))
     place.parent.mkdir(parents=True, exist_ok=True)
     with _named(place, "be read from"):

@@ -41,6 +41,9 @@ COLUMNS: Mapping[str, str] = {name: kind for name, (kind, _) in _KNOWN.items()}
 MEANINGS: Mapping[str, str] = {name: meaning for name, (_, meaning) in _KNOWN.items()}
 """Meaning of each column; null where nobody knows."""
 
+NUMBER = ("round", "rollout")
+"""Columns that number the rollouts of a sample."""
+
 FURTHER: Mapping[str, str] = {
     "problem": "string",
     "cut": "bool",

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -57,7 +56,13 @@ def sample_id(
         raise PoolError("nothing names this sample: give a source, an image, an instruction, a target or an index")
     written = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     # Half a surrogate pair in a text is content like any other.
-    return blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return _digest(written.encode("utf-8", "surrogatepass"))
+
+
+def _digest(content: bytes | bytearray) -> str:
+    from hashlib import blake2b  # OpenSSL, which commands without such names do without
+
+    return blake2b(content, digest_size=16).hexdigest()
 
 
 def from_json(text: str) -> Any:
@@ -102,7 +107,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, bytes | bytearray):
-        return f"blake2b:{blake2b(value, digest_size=16).hexdigest()}"
+        return f"blake2b:{_digest(value)}"
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     raise PoolError(

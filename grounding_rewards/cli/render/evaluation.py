@@ -6,19 +6,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from grounding_rewards.batch.benchmarks.evaluation import Figure
-from grounding_rewards.batch.steps import EvaluatedSteps
 from grounding_rewards.checks.accuracy import Evaluation, SingleAnswers
-from grounding_rewards.checks.paired import Pairs
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.cli.terminal import printable
-from grounding_rewards.evaluators.figures import Share
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.tables.contents import stem_of
 from grounding_rewards.wording import percent
+
+if TYPE_CHECKING:
+    from grounding_rewards.batch.benchmarks.evaluation import Figure
+    from grounding_rewards.batch.steps import EvaluatedSteps
+    from grounding_rewards.checks.paired import Pairs
+    from grounding_rewards.evaluators.figures import Share
 
 Evaluations = Sequence[tuple[str, Evaluation]]
 

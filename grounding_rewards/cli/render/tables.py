@@ -53,7 +53,7 @@ def table(
 ) -> Table:
     """Return a table of rows; cells of ``whole`` columns are not broken, and ``figures`` stand on the right."""
     grid = WholeWords(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=wide,
+        title=title and text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=wide,
         collapse_padding=not wide,
     )  # fmt: skip
     for head in heads:

@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -131,6 +130,8 @@ def _sample(row: Logged) -> str:
 
 def _rollout(row: Logged) -> int:
     """A number of its place in a file that holds just this: the same wherever the file lies, another in other files."""
+    from hashlib import blake2b  # OpenSSL, which only logs need
+
     held = dumps(
         [row.digest, row.train_step, row.number, prompt_text(row.prompt), row.response, row.more.get("rollout")]
     )
