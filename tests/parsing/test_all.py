@@ -3,12 +3,13 @@
 import pytest
 
 from grounding_rewards.plugins.registry import collect
-from grounding_rewards.testing import check_dialect, hostile_responses
+from grounding_rewards.testing import check_dialect
+from grounding_rewards.testing.hostile import hostile_shapes, short_responses
 
 pytestmark = pytest.mark.slow
 
 DIALECTS = collect([]).parsers
-RESPONSES = hostile_responses(length=20_000)
+RESPONSES = [*short_responses(), *(text for _, text in hostile_shapes(2_400))]  # places of more than 256 answers
 
 
 @pytest.mark.parametrize("name", DIALECTS)

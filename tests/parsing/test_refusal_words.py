@@ -16,6 +16,7 @@ from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing import check_recipe
 from grounding_rewards.testing.hostile import ANSWER_FORMATS
 from tests.cases import cases
+from tests.parsing.test_all import RESPONSES
 from tests.parsing.test_linear import costs_less
 
 COMMON = with_refusal_words(AUTO, "common")
@@ -164,7 +165,8 @@ def test_composite_takes_them():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["click", "action"])
 def test_no_response_raises(name):
-    check_recipe(gr.recipe(name, response_space="pixel", refusal_words=["common", "[0, 0]", "nichts da"]))
+    words = ["common", "[0, 0]", "nichts da"]
+    check_recipe(gr.recipe(name, response_space="pixel", refusal_words=words), responses=RESPONSES)
 
 
 PIECES = st.sampled_from(
