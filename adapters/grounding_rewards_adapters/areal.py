@@ -18,13 +18,7 @@ def reward(*given: Any, **row: Any) -> float:
 
 
 def scored(
-    prompt: str,
-    completions: str,
-    prompt_ids: Any = None,
-    completion_ids: Any = None,
-    *,
-    target: Any = None,
-    **row: Any,
+    prompt: str, completions: str, prompt_ids: Any = None, completion_ids: Any = None, *, target: Any = None, **row: Any
 ) -> dict[str, float]:
     """Return total, acc, valid, parsed, in_image and the parts of one completion."""
     columns = {name: value for name, value in row.items() if name not in ("image", "images")}

@@ -35,10 +35,7 @@ TRAINER = _launch.Trainer(
 )
 
 
-def compute_score(
-    reward_inputs: Sequence[Mapping[str, Any]],
-    **options: Any,
-) -> list[dict[str, float]]:
+def compute_score(reward_inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[dict[str, float]]:
     """Score a batch, as EasyR1's reward manager asks for it.
 
     Args:

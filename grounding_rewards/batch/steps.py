@@ -47,10 +47,6 @@ class RuleFigures:
     other: int  # answers that the recipe ``action`` reads, and the evaluator is given in its own form
     unread: int  # answers that nobody reads; they count as wrong
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class EvaluatedSteps:

@@ -166,7 +166,8 @@ def _convert(
         result = converter.run(part.path, run.folder / f"{name}.jsonl", lambda path: run.write(path.name))
     except GroundingRewardsError as error:
         raise ConvertError(named(str(error))) from error
-    left = sum(result.filtered.values(), Counter(dict(_unread(result.problems))))
+    unread = {"that cannot be read": len(result.problems)} if result.problems else {}
+    left = sum(result.filtered.values(), Counter(unread))
     with run.write(f"{name}.json") as file:
         counts = {"samples": result.written + left.total(), "taken": result.written, "left_out": dict(left)}
         file.write(json.dumps(counts).encode())
@@ -199,10 +200,6 @@ def _fingerprint(path: Path) -> dict[str, Any]:
         raise TableError(f"{path}: {not_there(path)}")
     files = [each for each in path.rglob("*") if suffix_of(each) in (*TEXTS, *PARQUET)] if path.is_dir() else [path]
     return fingerprint(path, sorted(files))
-
-
-def _unread(problems: Any) -> dict[str, int]:
-    return {"that cannot be read": len(problems)} if problems else {}
 
 
 def stored(image: Image, folder: Path) -> Image:

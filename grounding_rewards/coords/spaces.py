@@ -83,11 +83,7 @@ def extents(space: CoordSpace, image_sizes: Floats, model_image_sizes: Floats) -
 
 
 def convert(
-    coordinates: Floats,
-    source: CoordSpace,
-    into: CoordSpace,
-    image_sizes: Floats,
-    model_image_sizes: Floats,
+    coordinates: Floats, source: CoordSpace, into: CoordSpace, image_sizes: Floats, model_image_sizes: Floats
 ) -> Floats:
     """Bring points (n, 2) or boxes (n, 4) from one space into another, in one step; NaN where a size is unknown.
 

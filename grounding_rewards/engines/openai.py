@@ -18,16 +18,7 @@ from urllib.parse import urlsplit
 
 from grounding_rewards.converting.prompts import Message, messages_with_images
 from grounding_rewards.coords.image_sizes import image_format
-from grounding_rewards.engines.protocol import (
-    Answer,
-    Fields,
-    Reply,
-    Request,
-    Running,
-    Sampling,
-    Text,
-    check_options,
-)
+from grounding_rewards.engines.protocol import Answer, Fields, Reply, Request, Running, Sampling, Text, check_options
 from grounding_rewards.errors import ConvertError, EngineError, printable, short_repr
 from grounding_rewards.settings.declared import is_whole
 from grounding_rewards.tables.interrupting import thread_of

@@ -241,12 +241,7 @@ def allocate_rollouts(
 
 
 def choose_rollouts(
-    rollouts: Sequence[Path],
-    spec: str | Mapping[str, Any],
-    out: Path,
-    *,
-    reporting: Reporting = SILENT,
-    **reading: Any,
+    rollouts: Sequence[Path], spec: str | Mapping[str, Any], out: Path, *, reporting: Reporting = SILENT, **reading: Any
 ) -> dict[str, Any]:
     """Choose rollouts, as ``grounding-rewards pool rollouts`` does, and write them beside a manifest."""
     spec = spec if isinstance(spec, Mapping) else {"name": spec}

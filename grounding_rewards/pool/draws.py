@@ -73,12 +73,7 @@ def most_positive(limit: int, zero_share: Any) -> int:
 
 
 def draw(
-    sample_ids: Sequence[Any] | NDArray[Any],
-    count: int,
-    *,
-    seed: int,
-    purpose: str,
-    log_weights: Floats | None = None,
+    sample_ids: Sequence[Any] | NDArray[Any], count: int, *, seed: int, purpose: str, log_weights: Floats | None = None
 ) -> NDArray[np.int64]:
     """Draw ``count`` samples without replacement, or all that can be drawn, and return their rows.
 

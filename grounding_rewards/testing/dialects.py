@@ -57,8 +57,7 @@ def check_dialect(dialect: Dialect, responses: Sequence[str | None] | None = Non
 def _check(name: str, dialect: Dialect, texts: list[str | None], answers: Answers) -> None:
     def read(some: list[str | None], what: str) -> Predictions:
         return quietly(
-            f"{name} on {what}",
-            lambda: parse(some, dialect, space=CoordSpace.PIXEL, answers=answers, thinking="read"),
+            f"{name} on {what}", lambda: parse(some, dialect, space=CoordSpace.PIXEL, answers=answers, thinking="read")
         )
 
     alone = []

@@ -14,15 +14,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
-from grounding_rewards.verifiers.hit import (
-    CIRCLE,
-    POINT,
-    POLYGON,
-    PolygonRule,
-    inside_regions,
-    near_points,
-    screens,
-)
+from grounding_rewards.verifiers.hit import CIRCLE, POINT, POLYGON, PolygonRule, inside_regions, near_points, screens
 from grounding_rewards.verifiers.options import Length, Part, Positive, Range
 from grounding_rewards.verifiers.terms import NEEDS_SCREEN, PLACES, OfPlaces
 

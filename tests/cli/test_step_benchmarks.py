@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 
@@ -78,7 +79,7 @@ class TestFigures:
     def test_python_has_the_same(self, run, steps, answers):
         found, own = figures(run, steps, "--predictions", answers, "--id", "episode_id,step_id")
         same = gr.evaluate_steps(steps, "androidcontrol-high", "os-atlas", predictions=answers, id="episode_id,step_id")
-        assert json.loads(json.dumps(same.rules[0].to_dict())) == own
+        assert json.loads(json.dumps(asdict(same.rules[0]))) == own
         assert found == {each.name: (each.right, each.of) for each in same.rules[0].figures}
 
     def test_the_table_says_whose_forms_were_read(self, run, steps, answers):

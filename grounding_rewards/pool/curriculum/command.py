@@ -48,10 +48,7 @@ _READ = ("sample_id", "source", "round", "temperature")
 
 
 def declared_bands(
-    path: str | os.PathLike[str],
-    column: str | None = None,
-    by: str = "source",
-    rounds: Sequence[int] | None = None,
+    path: str | os.PathLike[str], column: str | None = None, by: str = "source", rounds: Sequence[int] | None = None
 ) -> tuple[SampleStats, Sequence[Any]]:
     """Return statistics of samples, and the band that each sample declares.
 

@@ -17,14 +17,7 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space, convert
 from grounding_rewards.literals import unique_keys
 from grounding_rewards.parsing import BTL_UI
 from grounding_rewards.parsing.literal import UNREAD, read_json
-from grounding_rewards.parsing.published import (
-    BLANK,
-    BLINK,
-    USUAL_BOXES,
-    USUAL_END,
-    USUAL_WORDS,
-    fenced,
-)
+from grounding_rewards.parsing.published import BLANK, BLINK, USUAL_BOXES, USUAL_END, USUAL_WORDS, fenced
 from grounding_rewards.parsing.readers import POINT_KEY, USUAL_NUMBER
 from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import SPACE, Texts, as_texts, compiled, contains, extract, limited

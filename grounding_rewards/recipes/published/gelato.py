@@ -48,12 +48,7 @@ def gelato_pixel(*, format_weight: Share = 0.0) -> Recipe:
 
 
 def _recipe(
-    name: str,
-    file: str,
-    space: CoordSpace,
-    response_space: CoordSpace,
-    weight: float,
-    why: dict[str, str],
+    name: str, file: str, space: CoordSpace, response_space: CoordSpace, weight: float, why: dict[str, str]
 ) -> Recipe:
     miss = Example("(900, 900)", _TARGET[space])
     blind = Exploit("blind-format", "any well-formed tuple earns the format weight", weight, miss)
