@@ -238,7 +238,7 @@ class ActionMatch(Term):
             rollouts.predictions.xy, regions, point_radius=self.point_radius, border="rounded", enlarge=self.enlarge
         )
         if self.point_share is not None:
-            hit |= near_points(rollouts, "ActionMatch", regions.kind == POINT, self.point_share)
+            hit |= near_points(rollouts, "ActionMatch", regions.kind == POINT, self.point_share, "rounded")
         if self.nearest is not None:
             hit &= _nearest(rollouts, self.nearest)
         placed = (alternatives.place_scores(hit) > 0) | (alternatives.place < 0)  # or no place is asked for

@@ -46,8 +46,8 @@ class Hit(OfPlaces):
         whole_edges: cut box edges to whole numbers first (300.9 counts as 300), as GTA1 and UI-Ins do.
         actions: action names whose coordinate counts; None takes any.
         border: ``"strict"`` leaves the border of boxes, and the full reach of circles and points, outside.
-            ``"rounded"`` also counts points at most 1e-9 beside the border of a box, circle or polygon, where the
-            rounding of a conversion puts those on it.
+            ``"rounded"`` also counts points at most 1e-9 beside the border of a box, circle or polygon or the reach of
+            a point, where the rounding of a conversion puts those on it.
         enlarge: factor by which boxes, circles and polygons grow about the centre of their bounding box; UI-S1 has
             1.2.
         point_share: reach around a target that is only a point, as a share of the screen: the largest
@@ -79,8 +79,7 @@ class Hit(OfPlaces):
             border=self.border, enlarge=self.enlarge,
         )  # fmt: skip
         if self.point_share is not None:
-            strict = self.border == "strict"
-            hit = hit | near_points(rollouts, "Hit", regions.kind == POINT, self.point_share, strict=strict)
+            hit = hit | near_points(rollouts, "Hit", regions.kind == POINT, self.point_share, self.border)
         if self.actions is not None:
             actions = rollouts.predictions.actions.tolist()
             if not set(actions) <= set(self.actions):  # most batches hold clicks alone, and need no look at each row
@@ -112,11 +111,11 @@ class NearPoint(OfPlaces):
     rivals, needs_one = ("radius", "share"), True
 
     def places(self, rollouts: Rollouts) -> Floats:
-        regions, strict = rollouts.targets.regions, self.border == "strict"
+        regions = rollouts.targets.regions
         if self.share is not None:
-            near = near_points(rollouts, "NearPoint", ~np.isnan(regions.point[:, 0]), self.share, strict=strict)
+            near = near_points(rollouts, "NearPoint", ~np.isnan(regions.point[:, 0]), self.share, self.border)
         else:
-            near = within(regions.each(rollouts.predictions.xy), regions.point, self.radius, strict=strict)
+            near = within(regions.each(rollouts.predictions.xy), regions.point, self.radius, self.border)
         return near.astype(np.float64)
 
 
@@ -154,7 +153,7 @@ def inside_regions(
     if RegionKind.CIRCLE in regions.kinds:
         radii = regions.radii * enlarge + (ROUNDING if rounded else 0.0)
         inside = np.where(kind == CIRCLE, geometry.in_ellipse(points, regions.point, radii, strict=strict), inside)
-    return np.where(kind == POINT, within(points, regions.point, point_radius, strict=strict), inside)
+    return np.where(kind == POINT, within(points, regions.point, point_radius, border), inside)
 
 
 def pairs_inside(
@@ -187,7 +186,7 @@ def pairs_inside(
 
 
 def near_points(
-    rollouts: Rollouts, verifier: str, wanted: geometry.Bools, share: float, *, strict: bool = False
+    rollouts: Rollouts, verifier: str, wanted: geometry.Bools, share: float, border: BoxBorder = "inclusive"
 ) -> geometry.Bools:
     """Return (m,) True for places in ``wanted`` whose marked point is near the predicted one.
 
@@ -198,7 +197,7 @@ def near_points(
     regions = rollouts.targets.regions
     size = screens(rollouts, verifier, wanted)
     points = regions.each(rollouts.predictions.xy)
-    return wanted & within(points / size, regions.point / size, share, strict=strict)
+    return wanted & within(points / size, regions.point / size, share, border)
 
 
 def screens(
@@ -228,11 +227,11 @@ def check_sizes(rollouts: Rollouts, verifier: str, sizes: Floats, row: Ints, wan
             raise TargetError(sample, str(rollouts.predictions.space.size_field), MISSING, expected)
 
 
-def within(points: Floats, centres: Floats, reach: float | None, *, strict: bool = False) -> geometry.Bools:
-    """Return (m,) True where ||point - centre|| <= reach, or < where ``strict``; False for a reach of None."""
+def within(points: Floats, centres: Floats, reach: float | None, border: BoxBorder = "inclusive") -> geometry.Bools:
+    """Return (m,) True where ||point - centre|| <= reach, by the rule of the border; False for a reach of None."""
     away = geometry.distance(points, centres)
     limit = np.nan if reach is None else reach  # no comparison with NaN is True
-    return away < limit if strict else away <= limit
+    return away < limit if border == "strict" else away <= limit + (ROUNDING if border == "rounded" else 0.0)
 
 
 def judged_places(radius: float | None, share: float | None) -> frozenset[str]:

@@ -481,6 +481,6 @@ class EndHit(OfAlternatives):
 
     def _near(self, rollouts: Rollouts, ends: Floats, wanted: Floats, point: geometry.Bools) -> geometry.Bools:
         if self.share is None:
-            return within(ends, wanted, self.radius)
+            return within(ends, wanted, self.radius, "rounded")
         size = screens(rollouts, "EndHit", point, of=rollouts.targets.alternatives)
-        return within(ends / size, wanted / size, self.share)
+        return within(ends / size, wanted / size, self.share, "rounded")

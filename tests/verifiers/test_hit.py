@@ -25,6 +25,23 @@ def test_a_click_in_thousandths_on_a_border_hits_however_the_border_is_written(e
             assert ACTION.score([drag], [target]).acc.tolist() == [1.0]
 
 
+@settings(max_examples=100)
+@given(st.integers(0, 900), st.integers(1, 99), st.sampled_from([(1080, 2400), (1000, 1000), (1920, 1080)]))
+def test_a_click_at_the_full_reach_around_a_point_hits_in_every_space(at, share, size):
+    # 0.54 - 0.5 is 0.040000000000000036.
+    point = {"point": [at / 1000, 0.5], "space": "unit", "image_size": [*size]}
+    clicks = [f"({at + share}, 500)", f"({at + share + 1}, 500)"]
+    drag = '{{"action": "drag", "coordinate": [0, 0], "coordinate2": [{}, 500]}}'
+    for name in ("click", "action"):
+        recipe = gr.recipe(name, response_space="thousandths", point_share=share / 1000)
+        assert recipe.score(clicks, [point] * 2).acc.tolist() == [1.0, 0.0]
+    to = {"action": {"name": "drag", "to": point["point"]}, "space": "unit", "image_size": [*size]}
+    assert recipe.score([drag.format(at + share + more) for more in (0, 1)], [to] * 2).acc.tolist() == [1.0, 0.0]
+    pixels = {"point": [at * size[0] / 1000, size[1] / 2], "image_size": [*size]}
+    recipe = gr.recipe("click", response_space="thousandths", point_radius=share * size[0] / 1000)
+    assert recipe.score(clicks, [pixels] * 2).acc.tolist() == [1.0, 0.0]
+
+
 def test_a_box_and_its_marked_point_in_one_product():
     both = product(inside=Hit(border="strict"), near=NearPoint(radius=10))
     marked = {"bbox": [0, 0, 100, 100], "point": [5, 5]}
