@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from itertools import chain, repeat
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
+
+import msgspec
+import numpy as np
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.rows import Batch, NewColumns, no_collision
@@ -23,16 +26,19 @@ class JsonLinesWriter:
         """Append a batch; see ``Writer``."""
         rows = batch.whole if isinstance(batch.whole, list) else self._listed(batch)
         no_collision(self.path, set().union(*rows), self.new)  # each row may bring keys of its own
-        texts = rows.texts if isinstance(rows, Lines) else [b""] * len(rows)
-        lines = [text or dumps(row) for text, row in zip(texts, rows, strict=True)]
+        lines = rows.lines() if isinstance(rows, Lines) else dumped(rows)
         if not self.new:
             self.file.writelines(line + b"\n" for line in lines)
             return
-        first, *others = (_members(name, new[name]) for name in self.new)
+        form = b", ".join(dumps(name).replace(b"%", b"%%") + b": %b" for name in self.new)
+        begun, values = [line[:-1] for line in lines], [_texts(new[name]) for name in self.new]
+        made = list(map((b"%b, " + form + b"}\n").__mod__, zip(begun, *values, strict=True)))
         if not all(rows):  # nothing is before the first key of an object without keys
-            first = [member if row else member.removeprefix(b", ") for row, member in zip(rows, first, strict=True)]
-        pieces = zip([line[:-1] for line in lines], first, *others, repeat(b"}\n", len(rows)), strict=True)
-        self.file.write(b"".join(chain.from_iterable(pieces)))
+            made = [
+                text if row else start + text[len(start) + 2 :]
+                for text, row, start in zip(made, rows, begun, strict=True)
+            ]
+        self.file.write(b"".join(made))
 
     def close(self) -> None:
         """Nothing is held."""
@@ -51,22 +57,37 @@ class Lines(list[dict[str, Any]]):
         super().__init__(rows)
         self.texts = texts
 
+    def lines(self) -> list[bytes]:
+        """Return the line of each row."""
+        made = iter(dumped([row for row, text in zip(self, self.texts, strict=True) if not text]))
+        return [text or next(made) for text in self.texts]
 
-def _members(name: str, values: Any) -> list[bytes]:
-    """Return the text that each value of a new column, a list or an array of numbers, adds to its object."""
-    begun, kinds = b", " + dumps(name) + b": ", set[type]()
-    if hasattr(values, "tolist"):
-        kinds, values = {float} if values.dtype.kind == "f" else kinds, values.tolist()
-    kinds = kinds or {*map(type, values)}
-    if kinds <= {float, type(None)}:
-        # NaN and infinities alone do not leave 0; -0.0, which is one key with 0.0, becomes it
-        known = {each: repr(each + 0.0) if each is not None and each - each == 0 else "null" for each in {*values}}
-        texts = {each: begun + text.encode() for each, text in known.items()}
-    elif kinds <= {str, type(None)}:
-        texts = {each: begun + dumps(each) for each in {*values}}
-    else:
-        return [begun + dumps(each) for each in values]
-    return [*texts.values()] * len(values) if len(texts) == 1 else list(map(texts.__getitem__, values))
+
+def _texts(values: Any) -> list[bytes]:
+    """Return the JSON of each value of a new column: a list, or an array of numbers."""
+    listed = values.tolist() if hasattr(values, "tolist") else values
+    kinds = {*map(type, listed)}
+    if float in kinds and kinds <= {float, type(None)}:
+        numbers = np.asarray(values, np.float64) + 0.0  # without -0.0
+        size = np.abs(numbers)
+        texts = _NUMBERS.encode(numbers.tolist())[1:-1].split(b",")
+        # of these Python writes exponents in another form
+        for row in np.flatnonzero(((size < 1e-4) & (size > 0)) | ((size >= 1e16) & (size < np.inf))).tolist():
+            texts[row] = repr(float(numbers[row])).encode()
+        return texts
+    if kinds <= {str, type(None)}:
+        return list(map({each: dumps(each) for each in {*listed}}.__getitem__, listed))
+    return [dumps(each) for each in listed]
+
+
+def dumped(rows: Sequence[Mapping[str, Any]]) -> list[bytes]:
+    """Return each of some objects as ``dumps`` does, mostly all at once."""
+    with suppress(ValueError):  # NaN
+        text = _ENCODER.encode(rows).encode("utf-8", "backslashreplace")
+        bodies = text[2:-2].split(b"}, {")
+        if len(bodies) == len(rows):  # so that no such signs are within one
+            return [b"{%b}" % body for body in bodies]
+    return [dumps(row) for row in rows]
 
 
 def dumps(value: Any) -> bytes:
@@ -96,6 +117,7 @@ def _plain(value: Any) -> str:
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 
+_NUMBERS = msgspec.json.Encoder()  # null for NaN and infinities
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import json
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.literals import unique_keys
@@ -33,7 +34,7 @@ class Stretch(NamedTuple):
 
     rows: Sequence[dict[str, Any]]
     lengths: Sequence[int]  # of each row in the file, about
-    line: int | None = None  # where the first begins, counted from 1, and the others in the next lines; None: not known
+    lines: Sequence[int] = ()  # where each begins, counted from 1; none where that is not known
     why: str = ""  # why the row cannot be read
     texts: Sequence[bytes] = ()  # the lines of JSON, where they are written as they stand
 
@@ -42,7 +43,6 @@ _ARRAY = "expected an array of objects, or an object that holds one such array; 
 _KINDS = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
 _RESPONSES = frozenset(GUESSED["response"])
 """Columns where an empty cell of CSV is an empty text. Elsewhere it is null: no size, no id, no verdict."""
-_NOT_UTF8 = re.compile("[\udc80-\udcff]")
 _SPACES = b" \t\r\n"
 _DECODER, _ENCODER = msgspec.json.Decoder(), msgspec.json.Encoder()
 _STEP = 1 << 20
@@ -79,7 +79,7 @@ class JsonLinesTable:
         with self._reading() as (stretches, done):
             for read in stretches:
                 if read.why and not self.tolerant:
-                    place = f"row {rows_before + len(rows)}" if read.line is None else f"line {read.line}"
+                    place = f"line {read.lines[0]}" if read.lines else f"row {rows_before + len(rows)}"
                     raise TableError(f"{self.path}, {place}: {read.why}")
                 if read.why:
                     unread[len(rows)] = read.why
@@ -91,7 +91,7 @@ class JsonLinesTable:
                     end = min(full, first + most - len(rows), len(read.rows))
                     rows += read.rows[first:end]
                     texts += read.texts[first:end] or [b""] * (end - first)
-                    lines += () if read.line is None else range(read.line + first, read.line + end)
+                    lines += read.lines[first:end]
                     if len(rows) == most or end == full:
                         yield self._batch(rows_before, rows, texts, done(), lines, unread)
                         rows_before, begun = rows_before + len(rows), ends[end]
@@ -116,24 +116,25 @@ class JsonLinesTable:
 
     def _rows(self, stream: IO[bytes]) -> Iterator[Stretch]:
         read = 0
-        while lines := stream.readlines(_STEP):  # in bytes only \n ends a line, and one not in UTF-8 spoils no other
-            if not read:
-                lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
-            if rows := _objects(text := b"".join(lines), len(lines)):
-                yield Stretch(rows, list(map(len, lines)), read + 1, texts=text.rstrip(_SPACES).split(b"\n"))
+        while text := stream.read(_STEP) + stream.readline():  # in bytes only \n ends a line, as in JSON
+            text = text if read else text.removeprefix(codecs.BOM_UTF8)
+            lines = text.rstrip(_SPACES).split(b"\n")
+            if rows := _objects(text, lines):
+                numbers = range(read + 1, read + 1 + len(lines))
+                yield Stretch(rows, [len(line) + 1 for line in lines], numbers, texts=lines)
             else:
-                yield from self._with_care(lines, read + 1)
-            read += len(lines)
+                yield from self._with_care(io.BytesIO(text).readlines(), read + 1)  # one not in UTF-8 spoils no other
+            read += text.count(b"\n")
 
     def _with_care(self, lines: Sequence[bytes], first: int) -> Iterator[Stretch]:
         for number, raw in enumerate(lines, first):
-            if rows := _objects(text := raw.strip(_SPACES), 1):
-                yield Stretch(rows, [len(raw)], number, texts=[text])
+            if rows := _objects(text := raw.strip(_SPACES), [text]):
+                yield Stretch(rows, [len(raw)], [number], texts=[text])
             elif raw.strip():  # of further spaces, too
                 value, _, why = self._value(raw, unique_keys)
                 if not why and not isinstance(value, dict):
                     why = f"got {_kind(value)}; expected one JSON object a line"
-                yield Stretch([{} if why else value], [len(raw)], number, why)
+                yield Stretch([{} if why else value], [len(raw)], [number], why)
 
     def _value(
         self, raw: bytes, keyed: Callable[[list[tuple[str, Any]]], Any], *, lines: bool = False
@@ -179,8 +180,8 @@ class JsonArrayTable(JsonLinesTable):
             with self.source.opened() as (stream, done):
                 yield self._streamed(ArrayReader(stream).values()), done
             return
-        rows = iter(self._held)
-        yield rows, lambda: 1 - length_hint(rows) / len(self._held)
+        rows, every = iter(self._held), sum(len(each.rows) for each in self._held)
+        yield rows, lambda: 1 - sum(len(each.rows) for each in self._held[-length_hint(rows) or every :]) / every
 
     @cached_property
     def _is_large(self) -> bool:
@@ -191,17 +192,31 @@ class JsonArrayTable(JsonLinesTable):
         return len(head) > _HELD and head.removeprefix(codecs.BOM_UTF8).lstrip(_SPACES).startswith(b"[")
 
     def _streamed(self, values: Iterator[tuple[Any, str]]) -> Iterator[Stretch]:
-        while True:
-            found, line, why = self._tried(lambda: next(values, None), b"", lines=True)
-            if why:
-                raise self._unreadable(line, why)
-            if found is None:
-                return
-            row, text = found
+        ended, why = False, ""
+        while not ended:
+            read, held = list[tuple[Any, str]](), 0
+            while held < _STEP and not ended:
+                found, line, why = self._tried(lambda: next(values, None), b"", lines=True)
+                if found is None:
+                    ended = True
+                else:
+                    read.append(found)
+                    held += len(found[1])
+            texts = [text for _, text in read]
+            rows = _once(f"[{','.join(texts)}]".encode(), _DECODER.decode)
+            if rows and {*map(type, rows)} == {dict}:
+                yield Stretch(rows, list(map(len, texts)))
+            else:
+                yield from self._checked(read)
+        if why:
+            raise self._unreadable(line, why)
+
+    def _checked(self, read: Sequence[tuple[Any, str]]) -> Iterator[Stretch]:
+        for row, text in read:
+            why = ""
             if isinstance(row, dict):  # in which a key may come twice
-                raw = text.encode()
-                row, why = (rows[0], "") if (rows := _objects(raw, 1)) else self._value(raw, unique_keys)[::2]
-            yield Stretch([{}], [len(text)], None, why) if why else _read(row, len(text), {})
+                row, _, why = self._value(text.encode(), unique_keys)
+            yield Stretch([{}], [len(text)], why=why) if why else _read(row, len(text), {})
 
     def _unreadable(self, line: int, why: str) -> TableError:
         lines = "; one object a line is a .jsonl file" if "(Extra data " in why else ""
@@ -220,13 +235,15 @@ class JsonArrayTable(JsonLinesTable):
                 twice.append((dict(pairs), f"not JSON that can be read ({error})"))
                 return twice[-1][0]
 
-        value, line, why = self._value(content.removeprefix(codecs.BOM_UTF8), keyed, lines=True)
-        reasons = {id(fields): why for fields, why in twice}
-        if why := why or reasons.get(id(value), ""):
-            raise self._unreadable(line, why)
+        content = content.removeprefix(codecs.BOM_UTF8)
+        reasons = dict[int, str]()
+        if (value := _once(content, _DECODER.decode)) is None:
+            value, line, why = self._value(content, keyed, lines=True)
+            reasons = {id(fields): why for fields, why in twice}
+            if why := why or reasons.get(id(value), ""):
+                raise self._unreadable(line, why)
         rows = self._array(value)
-        size = len(content) // max(len(rows), 1)
-        return [_read(row, size, reasons) for row in rows]
+        return _stretches(rows, len(content) // max(len(rows), 1), reasons)
 
     def _array(self, value: Any) -> Sequence[Any]:
         """Return the rows of a file."""
@@ -265,31 +282,34 @@ class CsvTable(JsonLinesTable):
         reader = csv.reader(chain([first], decoded), delimiter=mark, strict=True)
         names: list[str] | None = None
         while True:
-            line, why = reader.line_num + 1, ""
-            limit = csv.field_size_limit(_LARGEST_CELL)  # the process's own, 128 KiB, is less than a response may have
-            try:
-                cells = next(reader, None)
-                if bad := [cell for cell in cells or () if _NOT_UTF8.search(cell)]:
-                    why = self._not_decoded(bad[0].encode("utf-8", "surrogateescape"))
-            except csv.Error as error:
-                unclosed = str(error) == "unexpected end of data"
-                cells, why = [""], f"not CSV ({'a quote is never closed' if unclosed else error})"
-            finally:
-                csv.field_size_limit(limit)
-            if cells is None:
+            lines, read, why = _records(reader, _STEP if names else 0)
+            if not lines:
                 return
             if names is None:
-                names = self._names(cells, why, mark)
-            elif cells:  # not an empty line
-                if not why and len(cells) != len(names):
-                    fix = _MARKS[mark][0] if len(cells) > len(names) else "line breaks, or the file is cut off"
-                    why = f"got {len(cells)} cells; expected {len(names)}, as in the header; quote a cell with {fix}"
-                pairs = () if why else zip(names, cells, strict=True)
-                row = {name: cell if cell or name in _RESPONSES else None for name, cell in pairs}
-                yield Stretch([row], [sum(map(len, cells))], line, why)
+                names = self._names(read[0] if read else [""], why, mark)
+                continue
+            sure = {*map(len, read)} == {len(names)} and _is_utf8(chain.from_iterable(read))
+            some = zip(lines, read, strict=False)  # without the line that cannot be read
+            for numbers, records in [(lines, read)] if sure else [([line], [cells]) for line, cells in some if cells]:
+                fault = "" if sure else self._fault(records[0], names, _MARKS[mark][0])
+                rows = [{}] if fault else [_row(names, cells) for cells in records]
+                yield Stretch(rows, [sum(map(len, cells)) for cells in records], numbers, fault)
+            if why:
+                yield Stretch([{}], [0], lines[-1:], why)
+
+    def _fault(self, cells: Sequence[str], names: Sequence[str], mark: str) -> str:
+        """Return why a row cannot be read; "" for one that can."""
+        for cell in cells:
+            if not _is_utf8([cell]):
+                return self._not_decoded(cell.encode("utf-8", "surrogateescape"))
+        if len(cells) == len(names):
+            return ""
+        fix = mark if len(cells) > len(names) else "line breaks, or the file is cut off"
+        return f"got {len(cells)} cells; expected {len(names)}, as in the header; quote a cell with {fix}"
 
     def _names(self, names: list[str], why: str, mark: str) -> list[str]:
         """Check the names of columns in a header."""
+        why = why or self._fault(names, names, "")
         if why or not any(names):
             raise TableError(f"{self.path}, line 1: {why or 'is empty'}; expected the names of the columns")
         for other, (signs, fix) in _MARKS.items():
@@ -304,19 +324,62 @@ class CsvTable(JsonLinesTable):
         return names
 
 
-def _objects(text: bytes, count: int) -> list[dict[str, Any]] | None:
-    """Read lines each of which surely is one object in which no key comes twice; None where care is needed."""
-    if not text.startswith(b"{") or text.count(b"}\n{") != count - 1:  # so that no object goes on in the next line
-        return None
+def _records(reader: Any, size: int) -> tuple[list[int], list[list[str]], str]:
+    """Read rows of CSV of so many characters; return their lines, their cells, and why one more cannot be read."""
+    lines, read, held, why = list[int](), list[list[str]](), 0, ""
+    limit = csv.field_size_limit(_LARGEST_CELL)  # the process's own, 128 KiB, is less than a response may have
     try:
-        rows = _DECODER.decode_lines(text)
-        quotes = _ENCODER.encode(rows).count(b'"')
+        while not lines or held < size:
+            lines.append(reader.line_num + 1)
+            read.append(next(reader))
+            held += sum(map(len, read[-1])) + 1
+    except StopIteration:
+        lines.pop()
+    except csv.Error as error:
+        unclosed = str(error) == "unexpected end of data"
+        why = f"not CSV ({'a quote is never closed' if unclosed else error})"
+    finally:
+        csv.field_size_limit(limit)
+    return lines, read, why
+
+
+def _row(names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
+    row: dict[str, Any] = dict(zip(names, cells, strict=True))
+    if "" in cells:
+        row |= dict.fromkeys((name for name, cell in row.items() if not cell and name not in _RESPONSES))
+    return row
+
+
+def _is_utf8(texts: Iterable[str]) -> bool:
+    """Return False where bytes that are not UTF-8 were read as halves of pairs."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _objects(text: bytes, lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
+    """Read lines each of which surely is one object in which no key comes twice; None where care is needed."""
+    if {line[:1] + line[-1:] for line in lines} != {b"{}"}:  # so that no object goes on in the next line
+        return None
+    rows = _once(text, _DECODER.decode_lines)
+    return rows if rows and len(rows) == len(lines) and {*map(type, rows)} == {dict} else None
+
+
+def _once(text: bytes, decode: Callable[[bytes], Any]) -> Any:
+    """Return the value of a text in which surely no key of an object comes twice; None where care is needed."""
+    try:
+        value = decode(text)
+        quotes = _quotes(_ENCODER.encode(value))
     except (msgspec.DecodeError, OverflowError, UnicodeDecodeError, RecursionError):
         return None
-    if len(rows) != count or {*map(type, rows)} != {dict}:
-        return None
-    # Of keys that come twice msgspec keeps the last, and then the rows have fewer quotes than their text.
-    return rows if text.count(b'"') + text.count(b"\\u0022") == quotes else None
+    # Of keys that come twice msgspec keeps the last, and then the value has fewer quotes than its text.
+    return value if _quotes(text) + text.count(b"\\u0022") == quotes else None
+
+
+def _quotes(text: bytes) -> int:
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord('"')))
 
 
 def _decodes(raw: bytes, encoding: str) -> bool:
@@ -333,15 +396,22 @@ def _kind(value: Any) -> str:
     return _KINDS.get(type(value), "a number")
 
 
+def _stretches(rows: Sequence[Any], size: int, reasons: dict[int, str]) -> list[Stretch]:
+    """Return rows as they were read; ``reasons`` are those of objects that cannot be read, by their identity."""
+    if reasons or not {*map(type, rows)} <= {dict}:
+        return [_read(row, size, reasons) for row in rows]
+    some = (rows[first : first + BATCH_ROWS] for first in range(0, len(rows), BATCH_ROWS))
+    return [Stretch(each, [size] * len(each)) for each in some]
+
+
 def _read(row: Any, size: int, reasons: dict[int, str]) -> Stretch:
-    """Return a row as it was read; ``reasons`` are those of objects that cannot be read, by their identity."""
     if not isinstance(row, dict):
-        return Stretch([{}], [size], None, f"got {_kind(row)}; expected a JSON object")
+        return Stretch([{}], [size], why=f"got {_kind(row)}; expected a JSON object")
     left = [row] if reasons else []
     while left:
         each = left.pop()
         if id(each) in reasons:
-            return Stretch([{}], [size], None, reasons[id(each)])
+            return Stretch([{}], [size], why=reasons[id(each)])
         left += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
     return Stretch([row], [size])
 
@@ -351,7 +421,7 @@ class HeldTable(JsonArrayTable):
 
     def __init__(self, rows: Any, name: str = "rows") -> None:
         super().__init__(Path(name))
-        self._held = [_in_memory(number, each) for number, each in enumerate(_listed(rows))]
+        self._held = _stretches([_in_memory(number, each) for number, each in enumerate(_listed(rows))], 0, {})
 
 
 def _listed(rows: Any) -> Iterable[Any]:
@@ -365,9 +435,9 @@ def _listed(rows: Any) -> Iterable[Any]:
     return rows
 
 
-def _in_memory(number: int, row: Any) -> Stretch:
+def _in_memory(number: int, row: Any) -> dict[str, Any]:
     if not isinstance(row, Mapping):
         raise TableError(f"rows, row {number}: got {type(row).__name__} {row!r:.60}; expected a dict")
     # A data frame has NaN where a row has no value.
     nan = {name for name, value in row.items() if isinstance(value, float) and value != value}
-    return Stretch([{str(name): None if name in nan else value for name, value in row.items()}], [0])
+    return {str(name): None if name in nan else value for name, value in row.items()}

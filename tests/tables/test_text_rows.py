@@ -504,5 +504,5 @@ def test_lines_that_are_read_at_once_are_read_as_with_care(tmp_path_factory, tex
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_rows, "_STEP", step)
         at_once = read()
-        patch.setattr(text_rows, "_objects", lambda text, count: None)
+        patch.setattr(text_rows, "_objects", lambda text, lines: None)
         assert read() == at_once
