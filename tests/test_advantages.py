@@ -244,13 +244,10 @@ def test_the_share_of_groups_without_signal():
 @pytest.mark.parametrize(
     ("kind", "result"),
     [
-        ("float32", "float32"),
-        ("float64", "float64"),
-        ("bfloat16", "bfloat16"),
-        ("int64", "float32"),
+        ("float32", "float32"), ("float64", "float64"), ("bfloat16", "bfloat16"), ("int64", "float32"),
         ("bool", "float32"),
     ],
-)
+)  # fmt: skip
 def test_tensors_come_and_go(form, kind, result):
     torch = pytest.importorskip("torch")
     values, groups = torch.tensor([1, 0, 0, 1, 1]).to(getattr(torch, kind)), torch.tensor([3, 3, 3, 4, 4])

@@ -8,12 +8,7 @@ import pytest
 
 import grounding_rewards as gr
 
-EVERY = {
-    "click": {"response_space": "pixel"},
-    "gelato": {},
-    "gelato-pixel": {},
-    "gta1": {},
-}
+EVERY = {"click": {"response_space": "pixel"}, "gelato": {}, "gelato-pixel": {}, "gta1": {}}
 """Recipes, with the options that they cannot be built without."""
 
 
@@ -24,13 +19,10 @@ def build(name, **options):
 @pytest.mark.parametrize(
     ("name", "near"),
     [
-        ("gelatto", "gelato"),
-        ("Gelato", "gelato"),
-        ("gelato_pixel", "gelato-pixel"),
-        ("gta-1", "gta1"),
+        ("gelatto", "gelato"), ("Gelato", "gelato"), ("gelato_pixel", "gelato-pixel"), ("gta-1", "gta1"),
         ("clik", "click"),
     ],
-)
+)  # fmt: skip
 def test_an_unknown_name_suggests_the_nearest_and_lists_all(name, near):
     with pytest.raises(
         gr.RecipeError, match=rf"unknown recipe '{name}'; did you mean '{near}'\? There are: action, agentcpm-gui, "

@@ -144,12 +144,5 @@ def test_the_help_of_commands_that_are_not_imported_is_theirs():
 
 
 OTHER_ROOMS = [
-    "converting",
-    "explain",
-    "--recipe",
-    "testing",
-    "rescoring",
-    "cli.explain",
-    "cli.score",
-    "cli.pool.report",
-]
+    "converting", "explain", "--recipe", "testing", "rescoring", "cli.explain", "cli.score", "cli.pool.report",
+]  # fmt: skip

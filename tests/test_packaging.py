@@ -28,18 +28,11 @@ def test_the_wheel_holds_both_packages_and_their_type_marker(tmp_path: Path) -> 
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {
-        "grounding_rewards/__init__.py",
-        "grounding_rewards/coords/families.toml",
-        "grounding_rewards/viewer/page.html",
-        "grounding_rewards/viewer/page.js",
-        "grounding_rewards/viewer/page.css",
-        "grounding_rewards/viewer/rollouts.js",
-        "grounding_rewards/py.typed",
-        "grounding_rewards_adapters/easyr1.py",
-        "grounding_rewards_adapters/trl.py",
-        "grounding_rewards_adapters/verl.py",
-        "grounding_rewards_adapters/py.typed",
-    } <= names
+        "grounding_rewards/__init__.py", "grounding_rewards/coords/families.toml", "grounding_rewards/viewer/page.html",
+        "grounding_rewards/viewer/page.js", "grounding_rewards/viewer/page.css", "grounding_rewards/viewer/rollouts.js",
+        "grounding_rewards/py.typed", "grounding_rewards_adapters/easyr1.py", "grounding_rewards_adapters/trl.py",
+        "grounding_rewards_adapters/verl.py", "grounding_rewards_adapters/py.typed",
+    } <= names  # fmt: skip
     assert {name.split("/")[0] for name in names} == {
         "grounding_rewards",
         "grounding_rewards_adapters",

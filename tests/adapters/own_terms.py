@@ -81,10 +81,7 @@ def named_in_a_config(terms: Path) -> dict[str, dict[str, Any]]:
         "file": {**composite, "parts": {"hit": 0.5, "short": {"verifier": f"{terms}:brief", **bounds}}},
         "recipe in a module": {"recipe": "lab_terms:build"},
         "recipe in a file": {"recipe": f"{terms}:build", "weight": 0.5},
-        "plugin": {
-            **composite,
-            "parts": {"hit": 0.5, "short": {"verifier": "lab/brief", "weight": 0.5, "limit": 8}},
-        },
+        "plugin": {**composite, "parts": {"hit": 0.5, "short": {"verifier": "lab/brief", "weight": 0.5, "limit": 8}}},
         "recipe of a plugin": {"recipe": "lab/clicks"},
     }
 

@@ -82,10 +82,7 @@ def test_two_numbers_of_which_none_fits_are_an_error() -> None:
 
 
 @settings(deadline=None)
-@given(
-    size=st.integers(2, 6),
-    samples=st.lists(st.integers(0, 3), min_size=1, max_size=8),
-)
+@given(size=st.integers(2, 6), samples=st.lists(st.integers(0, 3), min_size=1, max_size=8))
 def test_groups_of_one_size_are_found_or_joined_with_equal_neighbours(size: int, samples: list[int]) -> None:
     rows = [sample for sample in samples for _ in range(size)]
     groups = repeated([rows], len(rows))

@@ -96,14 +96,10 @@ def test_rows_of_trl(tmp_path: Path) -> None:
         for text in ("Close the tab", "Close the tab", "Open it")
     ]
     scores = reward(
-        prompts=asked,
-        completions=["(250, 250)", "?", "(250, 250)"],
-        completion_ids=[[1, 2, 3], [4], [5, 6]],
-        target=[UNIT] * 3,
-        image_path=["a.png", "a.png", "b.png"],
-        id=[None, None, np.int64(8)],
+        prompts=asked, completions=["(250, 250)", "?", "(250, 250)"], completion_ids=[[1, 2, 3], [4], [5, 6]],
+        target=[UNIT] * 3, image_path=["a.png", "a.png", "b.png"], id=[None, None, np.int64(8)],
         trainer_state=SimpleNamespace(global_step=5),
-    )
+    )  # fmt: skip
     close(reward.scorer)
     assert scores == [1.0, 0.0, 1.0]
     found = rows(tmp_path)

@@ -15,10 +15,7 @@ from grounding_rewards_adapters.trl import reward_funcs
 
 UNIT = [0.0, 0.0, 0.5, 0.5]
 PIXEL = {"bbox": [10, 10, 30, 20]}
-TWO = {
-    "clicks": {"name": "composite", "response_space": "pixel", "parts": {"hit": 1.0}},
-    "gelato set": "gelato",
-}
+TWO = {"clicks": {"name": "composite", "response_space": "pixel", "parts": {"hit": 1.0}}, "gelato set": "gelato"}
 KEYS = ["score", "acc", "valid", "parsed", "in_image", "hit", "distance", "format"]
 
 

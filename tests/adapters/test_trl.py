@@ -88,15 +88,10 @@ def test_metrics_name_hit_rate_parse_rate_parts_and_reasons() -> None:
     completions = ["(250, 250)", "(900, 900)", "no idea", "(250, 250)"]
     reward(completions=completions, target=[BOX, BOX, BOX, [2]], log_metric=logged.__setitem__)
     assert {name: value for name, value in logged.items() if value} == {
-        "gelato/acc": pytest.approx(1 / 3),
-        "gelato/parsed": pytest.approx(2 / 3),
-        "gelato/distance": pytest.approx(1 / 3),
-        "gelato/format": pytest.approx(2 / 3),
-        "gelato/valid": 0.75,
-        "gelato/reason/ok": 0.5,
-        "gelato/reason/no_answer": 0.25,
-        "gelato/reason/bad_target": 0.25,
-    }
+        "gelato/acc": pytest.approx(1 / 3), "gelato/parsed": pytest.approx(2 / 3),
+        "gelato/distance": pytest.approx(1 / 3), "gelato/format": pytest.approx(2 / 3), "gelato/valid": 0.75,
+        "gelato/reason/ok": 0.5, "gelato/reason/no_answer": 0.25, "gelato/reason/bad_target": 0.25,
+    }  # fmt: skip
     assert len(logged) == 5 + len(gr.Reason)
 
 

@@ -44,13 +44,10 @@ def test_numbered_rollouts_are_counted_by_sample(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rollouts", "rounds"),
     [
-        ([None, None], [None, None]),
-        ([0, 0], [None, None]),
-        ([0, None], [None, None]),
-        ([0, 1, 1], [1, 1, 1]),
+        ([None, None], [None, None]), ([0, 0], [None, None]), ([0, None], [None, None]), ([0, 1, 1], [1, 1, 1]),
         ([[0], [1], [1]], [1, 1, 1]),
     ],
-)
+)  # fmt: skip
 def test_a_sample_that_is_there_twice_is_an_error(tmp_path: Path, rollouts: list[Any], rounds: list[Any]) -> None:
     rows = [row(7, rollout=each, round=number) for each, number in zip(rollouts, rounds, strict=True)]
     path = write_rows(tmp_path / "in.jsonl", *rows)

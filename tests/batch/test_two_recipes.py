@@ -56,16 +56,10 @@ def compared(capsys, files, rows, *words, names=("mine.py:reward", "click"), cod
     with pytest.raises(SystemExit) as ended:
         main(
             [
-                "compare",
-                str(path),
-                "--recipe",
-                old,
-                "--with",
-                new,
-                *([] if "--response-space" in words else PIXELS),
+                "compare", str(path), "--recipe", old, "--with", new, *([] if "--response-space" in words else PIXELS),
                 *words,
-            ]
-        )
+            ],
+        )  # fmt: skip
     captured = capsys.readouterr()
     assert ended.value.code == code, captured.err
     return captured.out, captured.err
@@ -84,11 +78,8 @@ def test_each_difference_has_a_cause(capsys, files):
     (row,) = found["rows"]["border"]
     assert row["place"].endswith("rows.jsonl, row 7 (line 8)")
     assert (row["response"], row["totals"], row["right"], row["said"]) == (
-        "(300,150)",
-        [0, 1],
-        [False, True],
-        ["", "OK"],
-    )
+        "(300,150)", [0, 1], [False, True], ["", "OK"],
+    )  # fmt: skip
 
 
 def test_a_page_shows_rows_of_each_cause_whole(capsys, files):

@@ -338,12 +338,9 @@ def test_no_hits() -> None:
 
 def test_nothing_is_said_of_targets_that_nothing_is_compared_with() -> None:
     recipe = gr.recipe(
-        "composite",
-        response_space="pixel",
-        parts={"form": {"verifier": "format", "weight": 1.0}},
-        label_free=True,
+        "composite", response_space="pixel", parts={"form": {"verifier": "format", "weight": 1.0}}, label_free=True,
         success="form",
-    )
+    )  # fmt: skip
     assert diagnosed(recipe, ["(5, 5)"] * 60, [None] * 60) == []
     assert [each.code for each in diagnosed(recipe, ["hm"] * 60, [None] * 60)] == ["unread"]
 
@@ -433,11 +430,8 @@ def test_names_of_actions_that_nothing_knows_are_named_with_the_nearest_and_are_
     answers = [TYPING.format(name) for name in ["enter_txt"] * 40 + ["type"] * 10 + ["qqq"] * 10]
     (finding,) = diagnosed(action, answers, [TO_TYPE] * 60)
     assert (finding.code, finding.severity, finding.count, finding.rows) == (
-        "unknown-action",
-        "warning",
-        50,
-        (*range(5),),
-    )
+        "unknown-action", "warning", 50, (*range(5),),
+    )  # fmt: skip
     assert finding.message == (
         "50 of 60 responses name an action that nothing knows: 'enter_txt' (40, nearest to 'enter'), 'qqq' (10)"
     )

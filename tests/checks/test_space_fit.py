@@ -273,19 +273,10 @@ def test_families_that_answer_so_are_named_where_they_are_few():
 @pytest.mark.parametrize(
     "name",
     [
-        "groundnext",
-        "gui_owl",
-        "holo1",
-        "infigui_g1",
-        "kosmos_2",
-        "mimo_vl",
-        "molmo",
-        "paligemma",
-        "phi_ground",
-        "scalecua",
-        "ui_venus",
+        "groundnext", "gui_owl", "holo1", "infigui_g1", "kosmos_2", "mimo_vl", "molmo", "paligemma", "phi_ground",
+        "scalecua", "ui_venus",
     ],
-)
+)  # fmt: skip
 def test_the_space_of_a_family_is_tried_as_it_is(name, declared):
     family, world = families()[name], World(samples=128)
     world.screens, world.boxes = 2 * world.screens, 2 * world.boxes

@@ -15,15 +15,11 @@ from tests.checks.test_space_fit import World, click, roles
 PIXEL, MODEL, UNIT, THOUSANDTHS = SPACES
 FOLDER = Path(__file__).parents[2].parent / "shared/data/model_responses"
 FILES = {
-    "osworld-g-gelato-30b.jsonl": THOUSANDTHS,
-    "osworld-g-gelato-30b-refusal.jsonl": THOUSANDTHS,
-    "osworld-g-gta1-7b-2507.jsonl": MODEL,
-    "osworld-g-uitars-7b-gelato-baseline.jsonl": MODEL,
-    "osworld-g-refined-gelato-30b.jsonl": THOUSANDTHS,
-    "osworld-g-refined-uitars-7b-gelato-baseline.jsonl": MODEL,
-    "screenspot-pro-gelato-30b.jsonl": THOUSANDTHS,
-    "screenspot-pro-gta1-7b-2507.jsonl": MODEL,
-}
+    "osworld-g-gelato-30b.jsonl": THOUSANDTHS, "osworld-g-gelato-30b-refusal.jsonl": THOUSANDTHS,
+    "osworld-g-gta1-7b-2507.jsonl": MODEL, "osworld-g-uitars-7b-gelato-baseline.jsonl": MODEL,
+    "osworld-g-refined-gelato-30b.jsonl": THOUSANDTHS, "osworld-g-refined-uitars-7b-gelato-baseline.jsonl": MODEL,
+    "screenspot-pro-gelato-30b.jsonl": THOUSANDTHS, "screenspot-pro-gta1-7b-2507.jsonl": MODEL,
+}  # fmt: skip
 
 
 def written(boxes, box_format):

@@ -48,10 +48,7 @@ def test_folders_of_two_models(run, files):
 def test_two_files_of_predictions(run, files, tmp_path):
     keys = ("img_filename", "instruction", "prediction")
     answers = [
-        write_rows(
-            tmp_path / f"{folder.name}.jsonl",
-            *({key: row[key] for key in keys} for row in rows_of(folder)),
-        )
+        write_rows(tmp_path / f"{folder.name}.jsonl", *({key: row[key] for key in keys} for row in rows_of(folder)))
         for folder in files
     ]
     bare = {

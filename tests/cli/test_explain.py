@@ -54,13 +54,9 @@ def test_every_example_fits_into_80_columns(run, name):
 
 def test_long_responses_are_clipped(run):
     words = (
-        "--response-space",
-        "pixel",
-        "--response",
-        "x" * 900 + "\x1b[31m(300, 60)",
-        "--target",
+        "--response-space", "pixel", "--response", "x" * 900 + "\x1b[31m(300, 60)", "--target",
         '{"bbox": [1, 2, 3, 4]}',
-    )
+    )  # fmt: skip
     found = shown(run, "click", *words, "--target", '{"bbox": [1, 2, 3, 4]}')
     assert "(114 more characters)" in found
     assert "\\x1b[31m(300" in found.replace("\n  ", "")

@@ -24,18 +24,10 @@ from grounding_rewards.verifiers import Hit
 from tests.cli.command import result_of
 
 SUMMARY = {
-    "name": "gta1",
-    "answers": "(384,162)",
-    "dialect": "bare_tuple",
-    "response_space": "model_pixel",
-    "target_space": "thousandths",
-    "space": "model_pixel",
-    "low": 0.0,
-    "high": 1.0,
-    "needs": ["model_image_size"],
-    "paper": "GTA1: GUI Test-time Scaling Agent",
-    "with": {},
-}
+    "name": "gta1", "answers": "(384,162)", "dialect": "bare_tuple", "response_space": "model_pixel",
+    "target_space": "thousandths", "space": "model_pixel", "low": 0.0, "high": 1.0, "needs": ["model_image_size"],
+    "paper": "GTA1: GUI Test-time Scaling Agent", "with": {},
+}  # fmt: skip
 
 
 def bare(*, radius, answers="last"):
@@ -298,12 +290,9 @@ def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
     assert (built_in["plugin"], built_in["distribution"]) == (None, "grounding-rewards")
     known = collect([])
     kinds = {
-        "dialects": known.parsers,
-        "verifiers": known.verifiers,
-        "recipes": known.recipes,
-        "methods": known.methods,
+        "dialects": known.parsers, "verifiers": known.verifiers, "recipes": known.recipes, "methods": known.methods,
         "engines": known.engines,
-    }
+    }  # fmt: skip
     for kind, things in kinds.items():
         assert [each["name"] for each in built_in[kind]] == list(things)
     says = {each["name"]: each["says"] for kind in kinds for each in built_in[kind]}

@@ -47,14 +47,10 @@ def evaluated(run, samples, answers, *words):
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("jsonl", "csv"),
-        ("json", "parquet"),
-        ("csv", "json"),
-        ("csv", "csv.zst"),
-        ("parquet", "jsonl"),
+        ("jsonl", "csv"), ("json", "parquet"), ("csv", "json"), ("csv", "csv.zst"), ("parquet", "jsonl"),
         ("jsonl.gz", "csv"),
     ],
-)
+)  # fmt: skip
 def test_formats_on_both_sides(run, tmp_path, first, second):
     names = tmp_path / f"samples.{first}", tmp_path / f"answers.{second}"
     for name, rows, suffix in zip(names, (SAMPLES, ANSWERS), (first, second), strict=True):

@@ -27,11 +27,8 @@ RESIZED = [
     {"model": "qwen2_5_vl", "response_space": "thousandths"},
 ]  # fmt: skip
 FLAGS = {
-    "model": "--pipeline",
-    "max_pixels": "--max-pixels",
-    "family": "--family",
-    "response_space": "--response-space",
-}
+    "model": "--pipeline", "max_pixels": "--max-pixels", "family": "--family", "response_space": "--response-space",
+}  # fmt: skip
 PAIRS = [*product([{}, *({"target_space": str(space)} for space in SPACES)], RESIZED)]
 NAMES = gr.list_recipes()
 

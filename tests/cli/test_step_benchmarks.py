@@ -171,12 +171,8 @@ def test_what_is_decoded_is_a_call_s_arguments_and_scrolls_ask_for_no_place() ->
     }
     right = {"action": "swipe", "coordinate": [500, 1500], "direction": "up", "candidate_bbox": []}
     row = {
-        "episode_id": 1,
-        "step_id": 0,
-        "check_options": right,
-        "image_size": [1080, 2400],
-        "response": json.dumps(call),
-    }
+        "episode_id": 1, "step_id": 0, "check_options": right, "image_size": [1080, 2400], "response": json.dumps(call),
+    }  # fmt: skip
     pressed = {"action": "click", "coordinate": [500, 1500]}
     click = {**row, "step_id": 1, "check_options": {**pressed, "candidate_bbox": []}, "response": json.dumps(pressed)}
     (own,) = gr.evaluate_steps([row, click], "androidcontrol", "ui-s1").rules

@@ -430,10 +430,7 @@ def test_a_folder_of_a_file_a_screenshot_is_one_table(run, tmp_path, files, samp
             [{"img_filename": "a.png", "elements": [{"instruction": "a", "bbox": ["x", 1, 2, 3]}]}],
             "row 1, elements 0: target, field 'bbox': got ['x', 1, 2, 3]; expected 4 numbers x1 y1 x2 y2, as numbers",
         ),
-        (
-            [{"img_filename": "no.png", "elements": ELEMENTS[:1]}],
-            "row 1, elements 0: image: cannot read 'no.png'",
-        ),
+        ([{"img_filename": "no.png", "elements": ELEMENTS[:1]}], "row 1, elements 0: image: cannot read 'no.png'"),
     ],
 )
 def test_a_row_that_is_broken_is_named_and_nothing_is_written(run, tmp_path, rows, error):

@@ -76,22 +76,9 @@ def test_generated_pages_are_up_to_date(made: Path):
 
 def test_pages_and_pictures_are_those_of_make(made: Path):
     assert names(REFERENCE) == [
-        "answers.md",
-        "api.md",
-        "audit.md",
-        "commands.md",
-        "families.md",
-        "methods.md",
-        "options.md",
-        "pictures",
-        "prompts.md",
-        "reasons.md",
-        "spaces.md",
-        "steps.md",
-        "table.md",
-        "targets.md",
-        "verifiers.md",
-    ]
+        "answers.md", "api.md", "audit.md", "commands.md", "families.md", "methods.md", "options.md", "pictures",
+        "prompts.md", "reasons.md", "spaces.md", "steps.md", "table.md", "targets.md", "verifiers.md",
+    ]  # fmt: skip
     assert names(REFERENCE / "pictures") == names(made / "pictures"), "run `make docs`"
     shown = {link for path in REFERENCE.glob("*.md") for link in re.findall(r"!\[[^\]]+\]\((.*)\)", path.read_text())}
     assert shown == {f"pictures/{name}" for name in names(made / "pictures")}

@@ -9,15 +9,9 @@ from tests.engines.tiny import toy
 
 WORDS = ["click", " the", *(f" {name}" for name in ("red", "blue", "square", "circle")), *map(str, range(40))]
 TEXT = {
-    "hidden_size": 256,
-    "intermediate_size": 512,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 64,
-    "max_position_embeddings": 2048,
-    "initializer_range": 0.1,
-}
+    "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 64, "max_position_embeddings": 2048, "initializer_range": 0.1,
+}  # fmt: skip
 PIXELS = (32 * 32, 256 * 256)
 
 
@@ -50,27 +44,19 @@ def vision_config(tokenizer: Any) -> Any:
     return Qwen3VLConfig(
         text_config={**TEXT, **_tokens(tokenizer), "vocab_size": len(tokenizer), "rope_parameters": rope},
         vision_config={
-            "depth": 2,
-            "hidden_size": 128,
-            "intermediate_size": 256,
-            "num_heads": 2,
-            "patch_size": 16,
-            "out_hidden_size": TEXT["hidden_size"],
-            "num_position_embeddings": 256,
-            "deepstack_visual_indexes": [0],
+            "depth": 2, "hidden_size": 128, "intermediate_size": 256, "num_heads": 2, "patch_size": 16,
+            "out_hidden_size": TEXT["hidden_size"], "num_position_embeddings": 256, "deepstack_visual_indexes": [0],
             "initializer_range": 0.1,
         },
         tie_word_embeddings=True,
         **{
             f"{name}_id": tokenizer.convert_tokens_to_ids(f"<|{token}|>")
             for name, token in {
-                "image_token": "image_pad",
-                "video_token": "video_pad",
-                "vision_start_token": "vision_start",
+                "image_token": "image_pad", "video_token": "video_pad", "vision_start_token": "vision_start",
                 "vision_end_token": "vision_end",
             }.items()
         },
-    )
+    )  # fmt: skip
 
 
 def _tokens(tokenizer: Any) -> dict[str, Any]:

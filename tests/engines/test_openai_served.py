@@ -49,12 +49,9 @@ def generated(checkpoint, image, text):
     processor = AutoProcessor.from_pretrained(checkpoint)
     content = [{"type": "image", "image": Image.open(BytesIO(image))}, {"type": "text", "text": text}]
     inputs = processor.apply_chat_template(
-        [{"role": "user", "content": content}],
-        add_generation_prompt=True,
-        tokenize=True,
-        return_dict=True,
+        [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=True, return_dict=True,
         return_tensors="pt",
-    )
+    )  # fmt: skip
     with torch.no_grad():
         output = model.generate(**inputs, max_new_tokens=TOKENS, do_sample=False)
     start = inputs["input_ids"].shape[1]

@@ -26,13 +26,8 @@ def test_a_sweep_has_every_temperature_with_numbers_and_seeds_of_its_own(tmp_pat
     roll_out(source, Scripted("m"), tmp_path / "out", settings=hot, recipe=CLICK)
     made = rows(tmp_path / "out", "sample_id", "temperature", "rollout", "seed", "acc")
     assert [(row["temperature"], row["rollout"]) for row in made[:6]] == [
-        (0, 0),
-        (0, 1),
-        (0, 2),
-        (1.2, 3),
-        (1.2, 4),
-        (1.2, 5),
-    ]
+        (0, 0), (0, 1), (0, 2), (1.2, 3), (1.2, 4), (1.2, 5),
+    ]  # fmt: skip
     open_rollouts([tmp_path / "out"]).check_once()
     assert {row["acc"] for row in made if row["sample_id"] == "s0" and row["temperature"] == 0} == {1.0}
     alone = RolloutSettings(n=3, temperatures=(1.2,), shard_rows=3)

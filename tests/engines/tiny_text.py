@@ -25,17 +25,10 @@ def saved(folder: Path, context: int = 64, **generation: Any) -> Path:
     tokenizer = toy()[0].build_tokenizer(WORDS)
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=context,
-        initializer_range=0.5,
-        bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=context, initializer_range=0.5, bos_token_id=None, eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
-    )
+    )  # fmt: skip
     model = LlamaForCausalLM(config)
     for name, value in generation.items():
         setattr(model.generation_config, name, value)

@@ -11,26 +11,11 @@ import grounding_rewards as gr
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "golden_actions"
 FILES = (
-    "agentcpm-gui",
-    "agentnetbench",
-    "aitw-auto-gui",
-    "aitw-seeclick",
-    "aitz-coat",
-    "aitz-coat-click",
-    "clawgui-androidcontrol",
-    "gui-odyssey",
-    "gui-r1-omni",
-    "guievalkit",
-    "mind2web-seeclick",
-    "mind2web-uground",
-    "omniact-uground",
-    "os-atlas-android-control",
-    "os-atlas-gui-odyssey",
-    "os-atlas-omniact",
-    "uground-android-control",
-    "ui-s1-evaluation",
-    "ui-s1-reward",
-)
+    "agentcpm-gui", "agentnetbench", "aitw-auto-gui", "aitw-seeclick", "aitz-coat", "aitz-coat-click",
+    "clawgui-androidcontrol", "gui-odyssey", "gui-r1-omni", "guievalkit", "mind2web-seeclick", "mind2web-uground",
+    "omniact-uground", "os-atlas-android-control", "os-atlas-gui-odyssey", "os-atlas-omniact",
+    "uground-android-control", "ui-s1-evaluation", "ui-s1-reward",
+)  # fmt: skip
 DIFFERENCES = {
     ("uground-android-control", "no answer"): "the evaluator finds no answer of that step, but the line has one",
 }

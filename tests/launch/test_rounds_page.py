@@ -89,22 +89,16 @@ def write_data(folder: Path) -> None:
     (folder / "ScreenSpot-Pro" / "annotations").mkdir()
     for app in ("a", "b"):
         known = {
-            "img_filename": "screen.png",
-            "img_size": [640, 480],
-            "application": app,
-            "platform": "linux",
+            "img_filename": "screen.png", "img_size": [640, 480], "application": app, "platform": "linux",
             "group": "Dev",
-        }
+        }  # fmt: skip
         rows = [
             {
-                **known,
-                "id": f"{app}_{row}",
-                "bbox": box,
-                "instruction": f"open {row}",
+                **known, "id": f"{app}_{row}", "bbox": box, "instruction": f"open {row}",
                 "ui_type": ("text", "icon")[row % 2],
             }
             for row, box in enumerate(boxes)
-        ]
+        ]  # fmt: skip
         (folder / "ScreenSpot-Pro" / "annotations" / f"{app}_linux.json").write_text(json.dumps(rows))
     known = {"image_path": "screen.png", "image_size": [640, 480], "box_type": "bbox", "GUI_types": ["Icon"]}
     rows = [

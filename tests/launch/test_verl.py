@@ -38,13 +38,9 @@ def words(file: str, *more: str, **settings: str) -> list[str]:
     stand_in.write_text("#!/usr/bin/env bash\nprintf '%s\\0' \"$@\"\n")
     stand_in.chmod(0o755)
     run = subprocess.run(
-        ["bash", str(FOLDER / file), *more],
-        env={**os.environ, "PYTHON": str(stand_in), **settings},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+        ["bash", str(FOLDER / file), *more], env={**os.environ, "PYTHON": str(stand_in), **settings},
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
     return run.stdout.split("\0")[:-1]
 
 

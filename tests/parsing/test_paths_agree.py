@@ -114,10 +114,7 @@ class Tap(Form):
 
 @cases(
     ("alone", "text"),
-    [
-        (r"^\s*<(?P<x>\d+):(?P<y>\d+)>\s*\Z", "<\uff11:\uff12>"),
-        (r"^<(?P<x>[0-9]+):(?P<y>[0-9]+)>\Z", r"<1:2>\\n"),
-    ],
+    [(r"^\s*<(?P<x>\d+):(?P<y>\d+)>\s*\Z", "<\uff11:\uff12>"), (r"^<(?P<x>[0-9]+):(?P<y>[0-9]+)>\Z", r"<1:2>\\n")],
 )
 def test_check_dialect_also_tries_other_letters(alone, text):
     with pytest.raises(AssertionError, match=f"dialect tap .* alone from '{text}'"):
@@ -129,10 +126,7 @@ def test_check_dialect_also_tries_other_letters(alone, text):
     ("dialect", "message"),
     [
         (Form("own", read=len, usual=(rf"^{XY}\b",), signs=("@",)), r"without \\b"),
-        (
-            Form("own", read=len, usual=("^(?P<x>1)$",), signs=("@",)),
-            r"got groups \['x'\]; expected action, and more",
-        ),
+        (Form("own", read=len, usual=("^(?P<x>1)$",), signs=("@",)), r"got groups \['x'\]; expected action, and more"),
         (Form("own", read=len, usual=(f"^{XY}$",), signs="@"), "signs: got '@'; expected texts"),
         (Form("own", read=len, usual=("^(?P<action>a)(?P<key>b)$",)), r"\['action', 'key'\]; expected"),
         (Form("own", read=len, usual=(r"^(?P<action>\S+)$",)), r"without \\S"),

@@ -48,18 +48,10 @@ def test_common_phrases_of_models_are_refusals(text):
 @cases(
     "text",
     [
-        "The element is not visible, click (1, 2)",
-        "not",
-        "the element",
-        "not found not found",
-        "it is found",
-        "I think that the element does not exist",
-        "elementnot found",
-        "on the screen",
-        "common",
-        "<answer>not found",
+        "The element is not visible, click (1, 2)", "not", "the element", "not found not found", "it is found",
+        "I think that the element does not exist", "elementnot found", "on the screen", "common", "<answer>not found",
     ],
-)
+)  # fmt: skip
 def test_no_more_than_whole_answers_are(text):
     assert reasons([text], COMMON) != ["REFUSED"]
 

@@ -26,66 +26,32 @@ def table(path, rows):
 
 def test_everything_that_a_rollout_says_is_counted(tmp_path):
     seen = {
-        "sample_id": "a",
-        "image_size": [200, 100],
-        "target": TARGET,
-        "source": "web",
-        "round": 1,
-        "temperature": 1.1,
-    }
+        "sample_id": "a", "image_size": [200, 100], "target": TARGET, "source": "web", "round": 1, "temperature": 1.1,
+    }  # fmt: skip
     rows = [
         {
-            **seen,
-            "rollout": 0,
-            "acc": 1,
-            "total": 0.75,
-            "x_unit": 0.1,
-            "y_unit": 0.2,
-            "reason": "OK",
+            **seen, "rollout": 0, "acc": 1, "total": 0.75, "x_unit": 0.1, "y_unit": 0.2, "reason": "OK",
             "temperature": 1.1,
         },
         {
-            **seen,
-            "rollout": 1,
-            "acc": 0,
-            "total": 0.25,
-            "x_unit": 0.3,
-            "y_unit": 0.2,
-            "reason": "OK",
+            **seen, "rollout": 1, "acc": 0, "total": 0.25, "x_unit": 0.3, "y_unit": 0.2, "reason": "OK",
             "temperature": 1.1,
         },
         {**seen, "rollout": 2, "acc": None, "total": 9.0, "reason": "NO_ANSWER", "response": "?"},
         {"sample_id": "b", "acc": True, "temperature": 1.1, "response": "(1, 2)"},
         {"sample_id": "b", "acc": False, "temperature": 1.4, "response": "(1, 2)"},
-    ]
+    ]  # fmt: skip
     stats = stats_of(table(tmp_path / "r.jsonl", rows))
     found = {name: np.asarray(getattr(stats, name)).tolist() for name in ALL}
     across = np.hypot(200, 100)
     expected = {
-        "sample_id": ["a", "b"],
-        "n": [2, 2],
-        "num_correct": [1, 1],
-        "unscored": [1, 0],
-        "mean": [0.5, None],
-        "variance": [0.0625, None],
-        "lowest": [0.25, None],
-        "highest": [0.75, None],
-        "parse_rate": [2 / 3, None],
-        "clicks": [2, 0],
-        "x_unit": [0.2, None],
-        "y_unit": [0.2, None],
-        "dispersion": [20 / across, None],
-        "target_area": [0.02, None],
-        "target_diagonal": [np.hypot(20, 20) / across, None],
-        "distinct": [-1, 1],
-        "cells": [2, 1],
-        "cell_entropy": [np.log(2), 0.0],
-        "cell_rarity": [1.0, 2**-0.5],
-        "item_difficulty": [None, None],
-        "source": ["web", None],
-        "round": [1, -1],
-        "temperature": [1.1, None],
-    }
+        "sample_id": ["a", "b"], "n": [2, 2], "num_correct": [1, 1], "unscored": [1, 0], "mean": [0.5, None],
+        "variance": [0.0625, None], "lowest": [0.25, None], "highest": [0.75, None], "parse_rate": [2 / 3, None],
+        "clicks": [2, 0], "x_unit": [0.2, None], "y_unit": [0.2, None], "dispersion": [20 / across, None],
+        "target_area": [0.02, None], "target_diagonal": [np.hypot(20, 20) / across, None], "distinct": [-1, 1],
+        "cells": [2, 1], "cell_entropy": [np.log(2), 0.0], "cell_rarity": [1.0, 2**-0.5],
+        "item_difficulty": [None, None], "source": ["web", None], "round": [1, -1], "temperature": [1.1, None],
+    }  # fmt: skip
     for name, column in expected.items():
         for value, meant in zip(found[name], column, strict=True):
             if meant is None and name != "source":

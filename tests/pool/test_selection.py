@@ -53,13 +53,9 @@ def test_each_step_says_what_it_did_by_source():
     stats = counted(("a", 2, 8, "web"), ("b", 3, 4, "app"), ("c", 5, 0, "web"), ("d", 4, 4, "old"), ("e", 1, 4))
     found = next_pool(stats, seed=0, exclude_sources=["old"], zero_share=0.5, band=Band(0.0, 0.9, inclusive=True))
     assert [(step.name, step.removed, step.kept) for step in found.steps] == [
-        ("unscored", 0, 15),
-        ("exclude_source", 4, 11),
-        ("all_correct", 2, 9),
-        ("suspects", 0, 9),
-        ("band", 0, 9),
+        ("unscored", 0, 15), ("exclude_source", 4, 11), ("all_correct", 2, 9), ("suspects", 0, 9), ("band", 0, 9),
         ("zero_share", 1, 8),
-    ]
+    ]  # fmt: skip
     assert vars(found.steps[1]) == {
         "name": "exclude_source",
         "removed": 4,
@@ -214,12 +210,9 @@ KINDS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.sampled_from
 
 @settings(max_examples=150, deadline=None)
 @given(
-    KINDS,
-    st.sampled_from([0.0, 0.2, 0.3, 0.5, 0.9]),
-    st.one_of(st.none(), st.integers(1, 30)),
-    st.booleans(),
+    KINDS, st.sampled_from([0.0, 0.2, 0.3, 0.5, 0.9]), st.one_of(st.none(), st.integers(1, 30)), st.booleans(),
     st.randoms(use_true_random=False),
-)
+)  # fmt: skip
 def test_what_holds_of_every_pool(kinds, share, limit, steered, random):
     n = np.array([max(one, other) for one, other, _ in kinds])
     right = np.array([min(one, other) for one, other, _ in kinds])

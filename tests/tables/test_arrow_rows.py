@@ -214,13 +214,10 @@ def test_surrogates_in_parquet_are_replaced_and_said_so(lines, tmp_path):
 
 def test_parquet_to_json_lines(tmp_path):
     columns = {
-        "f": pa.array([float("nan"), 1.5]),
-        "l": pa.array([[1, None], None]),
-        "s": pa.array([{"a": "é"}, None]),
+        "f": pa.array([float("nan"), 1.5]), "l": pa.array([[1, None], None]), "s": pa.array([{"a": "é"}, None]),
         "d": pa.array([datetime.date(2024, 2, 29), None]),
-        "t": pa.array([datetime.datetime(2024, 2, 29, 1, 2, 3), None]),
-        "n": pa.array([Decimal("1.50"), None]),
-    }
+        "t": pa.array([datetime.datetime(2024, 2, 29, 1, 2, 3), None]), "n": pa.array([Decimal("1.50"), None]),
+    }  # fmt: skip
     pq.write_table(pa.table(columns), tmp_path / "in.parquet")
     assert scored(tmp_path / "in.parquet", tmp_path / "out.jsonl") == []
     assert (tmp_path / "out.jsonl").read_text("utf-8").splitlines() == [

@@ -33,14 +33,8 @@ def names(instruction, target=None, image=None, size=None, id=None, source=None)
             ("bbox", "instruction", "image", "width", "height", "id"),
             names("instruction", "bbox", "image", "width,height", "id"),
         ),
-        (
-            ("target", "prompt", "img_filename", "img_size"),
-            names("prompt", "target", "img_filename", "img_size"),
-        ),
-        (
-            ("answer", "problem", "images", "data_source"),
-            names("problem", "answer", "images", source="data_source"),
-        ),
+        (("target", "prompt", "img_filename", "img_size"), names("prompt", "target", "img_filename", "img_size")),
+        (("answer", "problem", "images", "data_source"), names("problem", "answer", "images", source="data_source")),
         (("solution", "question", "sample_id", "id"), names("question", "solution", id="sample_id")),
     ],
 )

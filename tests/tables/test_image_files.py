@@ -180,12 +180,7 @@ def gif_with_a_larger_frame():
 
 @pytest.mark.parametrize(
     "data",
-    [
-        gif_with_a_larger_frame(),
-        stored()[:-40],
-        stored("JPEG")[:-100],
-        PNG + bytes(100),
-    ],
+    [gif_with_a_larger_frame(), stored()[:-40], stored("JPEG")[:-100], PNG + bytes(100)],
     ids=["a GIF whose frame is above its screen", "cut PNG", "cut JPEG", "header alone"],
 )
 def test_what_cannot_be_decoded_is_a_picture_error(data):

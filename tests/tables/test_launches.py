@@ -91,17 +91,10 @@ def test_a_launch_that_recorded_nothing_leaves_its_number(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "mark",
     [
-        b"",
-        b"\xff",
-        b"[1]",
-        b'{"number": "x"}',
-        b'{"number": null, "origins": []}',
-        b'{"number": 1, "origins": [[]]}',
-        b'{"number": 1, "origins": 5}',
-        b'{"number": -1, "origins": []}',
-        b"[" * 99999,
+        b"", b"\xff", b"[1]", b'{"number": "x"}', b'{"number": null, "origins": []}', b'{"number": 1, "origins": [[]]}',
+        b'{"number": 1, "origins": 5}', b'{"number": -1, "origins": []}', b"[" * 99999,
     ],
-)
+)  # fmt: skip
 def test_a_broken_mark_is_none(tmp_path: Path, mark: bytes) -> None:
     (tmp_path / MARK).write_bytes(mark)
     (tmp_path / "rollouts-0000000a-000001.parquet").touch()

@@ -49,13 +49,10 @@ def folders(folder: Path) -> dict[str, Path]:
     pq.write_table(pa.Table.from_pylist([LOGGED]), folder / "tables" / "completions_00001.parquet")
     pq.write_table(pa.Table.from_pylist([ROW]), folder / "recorded" / "rollouts-0000000a-000001.parquet")
     return {
-        "b.jsonl": folder / "rows",
-        "b.parquet": folder / "rows",
-        "2.jsonl": folder / "dumps",
-        "completions_00002.parquet": folder / "tables",
-        "generations.log": folder / "log",
+        "b.jsonl": folder / "rows", "b.parquet": folder / "rows", "2.jsonl": folder / "dumps",
+        "completions_00002.parquet": folder / "tables", "generations.log": folder / "log",
         "rollouts-0000000a-000002.parquet": folder / "recorded",
-    }
+    }  # fmt: skip
 
 
 KINDS: dict[str, tuple[Callable[[Path], None], str]] = {

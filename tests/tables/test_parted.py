@@ -30,11 +30,8 @@ def rows(count):
     images = [{"bytes": bytes([row % 256]) * 10, "path": None} for row in range(count)]
     kinds = pa.array(["web" if row % 2 else "app" for row in range(count)]).cast(SCHEMA.field("kind").type)
     columns = [
-        pa.array(ids),
-        pa.array(images, IMAGE),
-        kinds,
-        pa.array([[row] for row in range(count)], pa.list_(pa.int16())),
-    ]
+        pa.array(ids), pa.array(images, IMAGE), kinds, pa.array([[row] for row in range(count)], pa.list_(pa.int16())),
+    ]  # fmt: skip
     return pa.Table.from_arrays(columns, schema=SCHEMA)
 
 

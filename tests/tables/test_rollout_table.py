@@ -109,12 +109,9 @@ def test_names_may_be_whole_numbers_dictionaries_or_categories(tmp_path):
 
 def test_targets_and_sizes_come_in_any_form(tmp_path):
     path = parquet(
-        tmp_path / "r.parquet",
-        sample_id=["a"],
-        acc=[1],
-        target=[{"bbox": [1.0, 2.0, 3.0, 4.0]}],
+        tmp_path / "r.parquet", sample_id=["a"], acc=[1], target=[{"bbox": [1.0, 2.0, 3.0, 4.0]}],
         image_size=pa.array([[100, 50]], pa.list_(pa.int64(), 2)),
-    )
+    )  # fmt: skip
     expected = {"target": '{"bbox":[1.0,2.0,3.0,4.0]}', "image_size": [100.0, 50.0]}
     assert read([path], "target", "image_size") == [expected]
     row = {"sample_id": "a", "acc": 1, "target": {"bbox": [1, 2]}, "image_size": [100, 50]}
@@ -395,23 +392,15 @@ def test_lines_that_are_no_objects_are_named(tmp_path, bad):
 def test_what_fits_no_column_is_null_where_it_may_be_and_an_error_only_where_it_is_asked_for(tmp_path):
     rows = [
         {
-            "sample_id": "a",
-            "acc": "yes",
-            "round": 2.0,
-            "x_unit": "0.5",
-            "step": 2.5,
-            "token_length": 9,
+            "sample_id": "a", "acc": "yes", "round": 2.0, "x_unit": "0.5", "step": 2.5, "token_length": 9,
             "image_size": 5,
         },
         {
-            "sample_id": "b",
-            "rollout": 2**63 - 1,
-            "x_unit": [1],
-            "step": 2.0,
+            "sample_id": "b", "rollout": 2**63 - 1, "x_unit": [1], "step": 2.0,
             "image_size": {"width": 640, "height": 480},
         },
         {"sample_id": "c", "temperature": 0.7000000001, "policy": 7, "image_size": ["w", 1]},
-    ]
+    ]  # fmt: skip
     path = lines(tmp_path / "r.jsonl", *rows)
     found = read([path], "round", "rollout", "x_unit", "step", "token_length", "temperature", "policy", "image_size")
     names = ("round", "rollout", "x_unit", "step", "token_length", "temperature", "policy", "image_size")

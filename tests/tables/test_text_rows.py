@@ -403,14 +403,10 @@ def test_rows_that_are_taken_and_joined_keep_their_places(lines):
 @pytest.mark.parametrize(
     "line",
     [
-        '{"a": 1, "a": 2}',
-        '{"a" : 1, "a":2, "b": "\\":"}',
-        '{"b": {"a": 1, "a": 2}, "c": ":"}',
-        '{"a\\\\": 1, "a\\\\": 2, "b": ":\\":"}',
-        '{"b": [[{"a": 1, "a": 2}]], "c": "x: y"}',
-        '{"a": 1, "a": 2}\n{}',
+        '{"a": 1, "a": 2}', '{"a" : 1, "a":2, "b": "\\":"}', '{"b": {"a": 1, "a": 2}, "c": ":"}',
+        '{"a\\\\": 1, "a\\\\": 2, "b": ":\\":"}', '{"b": [[{"a": 1, "a": 2}]], "c": "x: y"}', '{"a": 1, "a": 2}\n{}',
     ],
-)
+)  # fmt: skip
 def test_keys_that_come_twice_are_found_whatever_else_a_line_holds(tmp_path, line):
     path = tmp_path / "a.jsonl"
     path.write_text(f'{{"a": 0}}\n{line}\n')
@@ -455,19 +451,8 @@ def test_two_objects_in_a_line_are_an_error_beside_one_in_two_lines(lines, two):
 
 
 _KEYS = [
-    '"a"',
-    '"\\u0061"',
-    '"b"',
-    '"\\u0022"',
-    '"\\""',
-    '"\\\\"',
-    '"\\\\u0022"',
-    '":"',
-    '""',
-    '"a" ',
-    '"b"\t',
-    '"b"\r',
-]
+    '"a"', '"\\u0061"', '"b"', '"\\u0022"', '"\\""', '"\\\\"', '"\\\\u0022"', '":"', '""', '"a" ', '"b"\t', '"b"\r',
+]  # fmt: skip
 _SCALARS = [
     *("1", "-0", "-0.0", "1e5", "1e400", "5e-324", "0.1", "01", "NaN", "-Infinity", "true", "null", "nil", ""),
     *("9007199254740993", "18446744073709551616", "123456789012345678901234567890", "1" * 5000),

@@ -53,15 +53,10 @@ def zstd(content: bytes) -> bytes:
 
 
 FORMATS: dict[str, Callable[[Rows], bytes]] = {
-    "parquet": parquet,
-    "jsonl": _lines,
-    "json": _array,
-    "csv": _csv,
-    "jsonl.gz": lambda rows: gzip.compress(_lines(rows)),
-    "jsonl.zst": lambda rows: zstd(_lines(rows)),
-    "json.gz": lambda rows: gzip.compress(_object(rows)),
-    "csv.zst": lambda rows: zstd(_csv(rows)),
-}
+    "parquet": parquet, "jsonl": _lines, "json": _array, "csv": _csv,
+    "jsonl.gz": lambda rows: gzip.compress(_lines(rows)), "jsonl.zst": lambda rows: zstd(_lines(rows)),
+    "json.gz": lambda rows: gzip.compress(_object(rows)), "csv.zst": lambda rows: zstd(_csv(rows)),
+}  # fmt: skip
 """Contents by suffix."""
 
 

@@ -119,11 +119,8 @@ def test_a_place_alone_asks_for_the_bare_action():
     acts = [Act("tap", (60, 60)), Act("tap", (5, 5)), Act("click", (60, 60)), Act("", (60, 60))]
     for target in (box, {"regions": [box, {"action": "wait"}]}):
         assert judged(any_of(same_action("written", bare="tap", tap=Hit(), otherwise=None)), acts, target) == [
-            1,
-            0,
-            0,
-            0,
-        ]
+            1, 0, 0, 0,
+        ]  # fmt: skip
     assert judged(any_of(same_action(click=Hit(), otherwise=None)), acts, box) == [1, 0, 1, 1]
 
 

@@ -211,15 +211,11 @@ def test_what_is_no_selector_is_named(thing, message):
 
 
 WRITES = [
-    lambda rows: rows.predictions.xy.fill(0),
-    lambda rows: rows.predictions.reason.fill(0),
-    lambda rows: rows.targets.regions.box.fill(0),
-    lambda rows: rows.targets.refusal.fill(True),
-    lambda rows: rows.targets.alternatives.row.fill(0),
-    lambda rows: rows.image_sizes.fill(1),
-    lambda rows: rows.groups.fill(0),
-    lambda rows: rows.token_lengths.fill(0),
-]
+    lambda rows: rows.predictions.xy.fill(0), lambda rows: rows.predictions.reason.fill(0),
+    lambda rows: rows.targets.regions.box.fill(0), lambda rows: rows.targets.refusal.fill(True),
+    lambda rows: rows.targets.alternatives.row.fill(0), lambda rows: rows.image_sizes.fill(1),
+    lambda rows: rows.groups.fill(0), lambda rows: rows.token_lengths.fill(0),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("write", WRITES)

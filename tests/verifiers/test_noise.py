@@ -19,14 +19,11 @@ def test_other_processes_draw_the_same():
     code = "from grounding_rewards.verifiers.group import uniform; print(uniform(['(10, 20)'], 3)[0].hex())"
     hashes = {
         subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True,
             check=True,
         ).stdout.strip()
         for seed in ("1", "2")
-    }
+    }  # fmt: skip
     assert hashes == {uniform(["(10, 20)"], 3)[0].hex()}
 
 

@@ -239,15 +239,8 @@ def test_a_size_that_is_not_the_screenshots_is_an_error(case, came):
 @pytest.mark.slow
 def test_the_page_is_written_though_the_reader_of_the_words_has_gone(tmp_path):
     words = [
-        sys.executable,
-        "-m",
-        "grounding_rewards",
-        "explain",
-        "--recipe",
-        "gelato",
-        "--out",
-        str(tmp_path / "why.html"),
-    ]
+        sys.executable, "-m", "grounding_rewards", "explain", "--recipe", "gelato", "--out", str(tmp_path / "why.html"),
+    ]  # fmt: skip
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as gone:

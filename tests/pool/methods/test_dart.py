@@ -103,14 +103,8 @@ STORE = [
 def test_a_stored_success_where_all_failed(tmp_path):
     rows = [dict(zip(("sample_id", "round", "rollout", "acc"), row, strict=True)) for row in STORE]
     kept = [
-        ("a", 2, 1, 1),
-        ("a", 3, 0, 0),
-        ("a", 3, 1, 0),
-        ("b", 3, 0, 0),
-        ("b", 3, 1, 0),
-        ("c", 3, 0, 0),
-        ("d", 3, 0, 0),
-    ]
+        ("a", 2, 1, 1), ("a", 3, 0, 0), ("a", 3, 1, 0), ("b", 3, 0, 0), ("b", 3, 1, 0), ("c", 3, 0, 0), ("d", 3, 0, 0),
+    ]  # fmt: skip
     assert chosen(tmp_path, rows, DartStored()) == kept
     assert chosen(tmp_path, rows[::-1], DartStored()) == kept
 
@@ -126,11 +120,7 @@ def test_stored_successes_need_rounds(tmp_path):
         choose(columns([0.0, 1.0], round=[1, -1]), DartStored())
 
 
-STEPS = {
-    "sample": [0, 0, 0, 1, 1, 1],
-    "entropy": [0.1, 0.2, 0.9, 0.3, 0.3, 0.3],
-    "trajectory": [0, 1, 1, 0, 1, 1],
-}
+STEPS = {"sample": [0, 0, 0, 1, 1, 1], "entropy": [0.1, 0.2, 0.9, 0.3, 0.3, 0.3], "trajectory": [0, 1, 1, 0, 1, 1]}
 
 
 @pytest.mark.parametrize(

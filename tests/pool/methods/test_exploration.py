@@ -52,8 +52,5 @@ def test_clicks_are_answers_by_their_cell(tmp_path):
         {"sample_id": "x", "acc": 0.0, "x_unit": x, "y_unit": x} for x in (0.01, 0.02, 0.5, None)
     ]  # cells of 1 / 32
     assert [value for *_, value in chosen(tmp_path, rows, OutcomeExploration("batch", weight=1))] == [
-        -0.25,
-        -0.25,
-        0,
-        0,
-    ]
+        -0.25, -0.25, 0, 0,
+    ]  # fmt: skip

@@ -46,11 +46,8 @@ def test_a_line_of_the_table():
 def test_bars_tell_none_some_and_all_apart_though_n_differs():
     found = histogram(Round("1", stats([2, 4, 4, 2, 0], [2, 2, 0, 0, 0])))
     assert found == {
-        "round": "1",
-        "none_correct": [2, 0, 0, 0, 0],
-        "mixed": [0, 0, 1, 0, 0],
-        "all_correct": [0, 0, 1, 0, 0],
-    }
+        "round": "1", "none_correct": [2, 0, 0, 0, 0], "mixed": [0, 0, 1, 0, 0], "all_correct": [0, 0, 1, 0, 0],
+    }  # fmt: skip
 
 
 def test_no_signal_is_counted_by_totals_and_by_outcomes():

@@ -43,11 +43,7 @@ def test_what_is_lower_than_the_best_and_not_hotter_has_not_collapsed():
     cool, hot = stats([2] * 30, [0] * 30), stats([2] * 30, [2] * 30)
     swept = report("", [], by_temperature={0.7: cool, 1.0: hot, 1.4: cool})
     part = said(swept, "temperature", "table")
-    assert [row[part["heads"].index("verdict")] for row in part["rows"]] == [
-        "lower accuracy",
-        "held",
-        "collapsed",
-    ]
+    assert [row[part["heads"].index("verdict")] for row in part["rows"]] == ["lower accuracy", "held", "collapsed"]
 
 
 def test_rollouts_of_a_sample_are_all_and_places_that_are_missing_are_said():

@@ -62,20 +62,11 @@ def test_nothing_is_scored_and_stats_say_how_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "output",
     [
-        "[output] (1, 2)",
-        "a\n[output] b",
-        "a\n[ground_truth] {}\n[ground_truth] b",
-        "[score] 1.0\n\n[prompt] a",
-        "a\n[score] 1.0\n\n[prompt] a",
-        "a\n[score] 1.0\n\nb",
-        "a\n[ground_truth] {}\n[score] 1.0\n[prompt] b",
-        "a\n[ground_truth] {}\n[score] 1.0\n\n\n[prompt] b",
-        "[prompt] a",
-        "",
-        "\n\n",
-        "\u2028 \x00 \x0b \x85 \ufffd",
+        "[output] (1, 2)", "a\n[output] b", "a\n[ground_truth] {}\n[ground_truth] b", "[score] 1.0\n\n[prompt] a",
+        "a\n[score] 1.0\n\n[prompt] a", "a\n[score] 1.0\n\nb", "a\n[ground_truth] {}\n[score] 1.0\n[prompt] b",
+        "a\n[ground_truth] {}\n[score] 1.0\n\n\n[prompt] b", "[prompt] a", "", "\n\n", "\u2028 \x00 \x0b \x85 \ufffd",
     ],
-)
+)  # fmt: skip
 def test_a_response_may_hold_the_tags(tmp_path: Path, output: str) -> None:
     text = record(output=output, truth="up", score=0.25) * 2
     rows, left_out = read(tmp_path, text, "response", "target", "total")

@@ -137,11 +137,8 @@ def test_points_are_shares_where_the_size_is_known(tmp_path: Path) -> None:
     write(tmp_path, 1, 5, **spaces, **{"m/acc": [1.0] * 5, "m/target": [sized, *["[1, 2, 3, 4]"] * 4]})
     found = rows(tmp_path, "x_unit", "y_unit", "image_size")
     assert [(row["x_unit"], row["y_unit"]) for row in found] == [
-        (0.25, 0.5),
-        (None, None),
-        (0.25, 0.5),
-        *[(None, None)] * 2,
-    ]
+        (0.25, 0.5), (None, None), (0.25, 0.5), *[(None, None)] * 2,
+    ]  # fmt: skip
     assert [row["image_size"] for row in found] == [[200.0, 100.0], *[None] * 4]
 
 
