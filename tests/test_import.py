@@ -64,6 +64,17 @@ def test_pluggy_is_imported_for_plugins_and_metadata_are_read_where_some_may_loa
     assert loaded(build) & {"pluggy", "importlib.metadata"} == set()
 
 
+def test_code_that_is_named_by_its_path_is_built_without_a_look_at_everything_else(tmp_path):
+    own = "from dataclasses import dataclass\n@dataclass\nclass Own:\n    model: str\n    start = print"
+    (tmp_path / "own.py").write_text(own)
+    modules = loaded(
+        f"from grounding_rewards.plugins.named import build; build('engines', '{tmp_path}/own.py:Own', {{'model': ''}})"
+    )
+    assert {
+        name for name in modules if name.startswith(("grounding_rewards.recipes", "grounding_rewards.pool"))
+    } == set()
+
+
 def test_a_batch_imports_arrow_and_a_polygon_shapely():
     gelato = "import grounding_rewards as gr; gr.recipe('gelato').score"
     assert loaded(f"{gelato}(['(1, 1)'] * 100, [[0, 0, 1, 1]] * 100)") & set(HEAVY) >= {"pyarrow"}

@@ -12,7 +12,7 @@ from grounding_rewards.errors import GroundingRewardsError, RecipeError, near, s
 from grounding_rewards.parsing.reading import check_patterns
 from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
-from grounding_rewards.plugins.registry import is_dialect, origin, registry, thing_named, unknown
+from grounding_rewards.plugins.registry import is_dialect, origin_of, registry, thing_named, unknown
 from grounding_rewards.verifiers.contract import SELECTOR as BOUNDS
 from grounding_rewards.verifiers.contract import VERIFIER, is_bound, why_invalid
 from grounding_rewards.verifiers.terms import verifier
@@ -32,7 +32,7 @@ def build(kind: str, name: Any, arguments: Mapping[str, Any] | None = None) -> A
     thing, plain = thing_named(kind, name), frozen(arguments or {})
     if kind in _OWN and name not in getattr(registry(), kind):
         return _OWN[kind](current(name), tuple(plain.items()))
-    label = f"{name}{origin(thing)}" if "/" in name else name
+    label = f"{name}{origin_of(name)}"
     built = _built(kind, label, thing, plain)
     if kind == "parsers" and ("/" in name or ":" in name):  # tests check those that are built in: it takes time
         try:

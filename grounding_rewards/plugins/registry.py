@@ -180,6 +180,13 @@ def origin(thing: Any) -> str:
     return f" (plugin {owner[0]!r} of {owner[1]})" if owner else ""
 
 
+def origin_of(name: str) -> str:
+    """Return the plugin that a name is of, for errors, without a look at what it names; "" for one of ours or code."""
+    plugin, slash, _ = name.partition("/")
+    offers = registry().plugins if slash and not names_code(name) else ()
+    return next((f" (plugin {plugin!r} of {offer[1]})" for offer in offers if offer[0] == plugin), "")
+
+
 def _owner(known: Registry, thing: Any) -> Offer | None:
     """Return the plugin that offers a thing, its class or function; else the one whose package defines that."""
     inner = getattr(thing, "inner", None) or thing  # a verifier named by its place in code
