@@ -75,6 +75,13 @@ def test_code_that_is_named_by_its_path_is_built_without_a_look_at_everything_el
     } == set()
 
 
+def test_a_launch_without_a_settings_file_reads_none():
+    call = "compute_score('web', '(5, 5)', '[0, 0, 9, 9]', None, recipe='click', response_space='pixel')"
+    modules = loaded(f"from grounding_rewards_adapters.verl import compute_score; {call}")
+    unneeded = {"settings", "checks.space_fit", "tables.columns", "tables.image_files"}
+    assert modules & {f"grounding_rewards.{name}" for name in unneeded} == set()
+
+
 def test_a_batch_imports_arrow_and_a_polygon_shapely():
     gelato = "import grounding_rewards as gr; gr.recipe('gelato').score"
     assert loaded(f"{gelato}(['(1, 1)'] * 100, [[0, 0, 1, 1]] * 100)") & set(HEAVY) >= {"pyarrow"}

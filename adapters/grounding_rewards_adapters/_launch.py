@@ -17,7 +17,6 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, near
 from grounding_rewards.plugins.config import frozen, in_full
 from grounding_rewards.plugins.loading import absolute
-from grounding_rewards.settings.reading import filed
 from grounding_rewards.targets.columns import BadTarget
 
 LOG = logging.getLogger("grounding_rewards")
@@ -159,6 +158,8 @@ def _filed(paths: Any, recipe: Any) -> dict[str, Any]:
     """Return what settings files say of the recipe and of targets that cannot be used, beneath a recipe given here."""
     if paths is None:
         return {}
+    from grounding_rewards.settings.reading import filed  # with all options of files, which most launches do without
+
     settings = filed(paths)
     name, options = settings.over(recipe.get("name") if isinstance(recipe, Mapping) else recipe, {})
     options |= {named: _bare(options[named]) for named in ("model", "family") if named in options}

@@ -21,7 +21,6 @@ from grounding_rewards.actions import WRITTEN
 from grounding_rewards.checks.finding import BOX_FORMAT, FIRST_ROWS, PYTHON, Code, Finding, Naming, Severity
 from grounding_rewards.checks.landing import Landing
 from grounding_rewards.checks.other_readings import Reading, Row, RowSample, fitted, other_reading, prepared, takes
-from grounding_rewards.checks.space_fit import SpaceFit
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL
 from grounding_rewards.errors import TargetError
 from grounding_rewards.parsing.refusal_words import COMMON, with_refusal_words
@@ -35,6 +34,7 @@ from grounding_rewards.verifiers.match import in_vocabulary
 
 if TYPE_CHECKING:
     from grounding_rewards.batch.score_rows import RecipeSlice
+    from grounding_rewards.checks.space_fit import SpaceFit
 
 
 Place = Callable[[int], str]

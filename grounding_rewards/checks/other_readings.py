@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.catalogue import SHARED, own_options, recipe
 from grounding_rewards.checks.landing import Landing
-from grounding_rewards.checks.space_fit import SpaceFit, fit_spaces
 from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL
 from grounding_rewards.errors import MISSING, GroundingRewardsError
@@ -26,6 +25,7 @@ from grounding_rewards.targets.columns import Targets
 
 if TYPE_CHECKING:
     from grounding_rewards.batch.score_rows import RecipeSlice
+    from grounding_rewards.checks.space_fit import SpaceFit
 
 SIZE = 512
 """Rows that are kept at most."""
@@ -169,6 +169,8 @@ def _holds(reading: Reading, accuracy: float) -> bool:
 
 def fitted(judge: Recipe, rows: Sequence[Row], box_format: BoxFormat | None) -> SpaceFit:
     """Look for spaces that rows fit clearly better than a recipe's own."""
+    from grounding_rewards.checks.space_fit import fit_spaces  # which rows that are all right do without
+
     sizes = _sizes(rows)
     return fit_spaces(
         judge, [row.response for row in rows], [row.target for row in rows],
