@@ -6,6 +6,7 @@ A recipe file that lacks something fails here under its name; what to add stands
 import json
 import math
 import pickle
+import re
 
 import pytest
 
@@ -92,6 +93,9 @@ def test_it_states_its_formula(name):
     lines = formula.splitlines()
     assert len(lines) <= 3, formula
     assert all(line == line.strip() and 0 < len(line) <= 100 for line in lines), formula
+    # The weight of the format changes the total, and so it stands there: w for short.
+    weighed = WEIGHT in catalogue.own_options(name)
+    assert not weighed or re.search(rf"^total = .*\b({WEIGHT}|w) · (format|schema)", formula), formula
 
 
 def test_it_says_where_it_comes_from(name):

@@ -62,9 +62,9 @@ def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_we
         deviations=_DEVIATIONS,
         exploits=(Exploit("long-edge", "the middle of a long edge is not a success and scores in full", 1.0, flat),),
         formula=(
-            "total = 1, 0.5, 0.1, -0.1, -0.5 or -1, with steps at norm_distance 0.5, 0.1, 0, -0.1, -0.5\n"
-            "inside: norm_distance = 2 · (distance to the nearest corner) / diagonal\n"
-            "outside: norm_distance = -(distance to the box) / (its largest from a corner of the image)"
+            "total = (1 - format_weight) · clipped + format_weight · format\n"
+            "clipped = 1, 0.5, 0.1, -0.1, -0.5 or -1, with steps at norm_distance 0.5, 0.1, 0, -0.1, -0.5\n"
+            "norm_distance = 2 · (nearest corner) / diagonal inside, -gap / (largest of the image) outside"
         ),
         example=Example(_CALL.format([200, 150]), by_edges(100, 100, 300, 200), image_size=(1000, 800)),
     )

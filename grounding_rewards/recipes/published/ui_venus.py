@@ -161,8 +161,8 @@ def ui_venus_navigation(
         exploits=_step_exploits(format_weight, coord),
         formula=(
             "total = w · format + (1 - w) · (type + coord + content)\n"
-            "coord = α if d < near, α/2 if d < far; scrolls: 1.5 β ends and direction, β start, β/2 either\n"
-            "content = γ if token F1 >= 0.5"
+            "coord = α if d < near, α/2 if d < far; scrolls: 1.5 β all, β start and direction, β/2 either\n"
+            f"content = γ if token F1 >= {content.least_f1:g}"
         ),
         example=_step("Click(box=(100, 75))", _CLICK),
     )
