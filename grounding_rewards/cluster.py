@@ -87,12 +87,8 @@ class Cluster:
 
         payload = _packed(work)
         try:
-            self._on_each(
-                _lacking,
-                payload,
-                __version__,
-                [(path, None if path.is_dir() else path.stat().st_size) for path in inputs],
-            )
+            sized = [(path, None if path.is_dir() else path.stat().st_size) for path in inputs]
+            self._on_each(_lacking, payload, __version__, sized)
             ray.data.DataContext.get_current().execution_options.preserve_order = ordered
             rows = ray.data.from_items([{"item": pickle.dumps(item)} for item in items], override_num_blocks=len(items))
             if held:

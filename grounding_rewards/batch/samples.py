@@ -54,11 +54,7 @@ class Problems:
     def left_out(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield batches without these rows."""
         for batch in batches:
-            kept = (
-                [row for row in range(len(batch)) if not self._has(batch.rows[row])]
-                if self.column
-                else range(len(batch))
-            )
+            kept = [row for row in range(len(batch)) if not self.column or not self._has(batch.rows[row])]
             self.rows, self.count = self.rows + len(batch), self.count + len(batch) - len(kept)
             if kept or not len(batch):
                 yield batch if len(kept) == len(batch) else batch.take(kept)

@@ -228,11 +228,10 @@ def by_share(counts: Mapping[str, int], shares: Mapping[str, float]) -> dict[str
     ({'a': 47}, {'a': 100, 'b': 100})
     """
     rest = sum(count for name, count in counts.items() if name not in shares)
-    whole = (
-        rest / (1 - sum(shares.values()))
-        if rest
-        else min((counts[n] / shares[n] for n in counts if n in shares), default=0)
-    )
+    if rest:
+        whole = rest / (1 - sum(shares.values()))
+    else:
+        whole = min((counts[n] / shares[n] for n in counts if n in shares), default=0)
     wanted = {name: round(whole * shares[name]) for name in counts if name in shares}
     for name, n in wanted.items():
         if n > counts[name]:

@@ -344,11 +344,9 @@ class _Server:
         return EngineError(f"{url} does not answer ({failure}); expected a server of OpenAI's protocol")
 
     def _listed(self, names: list[str]) -> str:
-        return (
-            f"; it lists {self._shown(', '.join(names))}"
-            if names
-            else "; name its model, and a base_url that ends in /v1"
-        )
+        if not names:
+            return "; name its model, and a base_url that ends in /v1"
+        return f"; it lists {self._shown(', '.join(names))}"
 
     def _shown(self, text: str) -> str:
         """Return a text of the server's on one line, cut, without the key."""

@@ -271,11 +271,8 @@ class _Rollout:
             1 if isinstance(data.table, ParquetTable) else -(-len(wanted) // _ITEMS)
         )  # others are read from the start
         items = [wanted[start : start + size] for start in range(0, len(wanted), size)]
-        places = [
-            *files_of_table(data.table),
-            Path(self.engine.model),
-            *([Path(data.files.root)] if data.image else []),
-        ]
+        images = [Path(data.files.root)] if data.image else []
+        places = [*files_of_table(data.table), Path(self.engine.model), *images]
         work = _Answering(self.maker, self.engine, self.plan, wanted[0] if new and wanted else -1)
         inputs = [place for place in places if place.exists()]
         gpus = getattr(self.engine, "gpus", 0)

@@ -307,11 +307,9 @@ def _problem(name: str, error: Exception) -> str:
         return f"out of memory with one response: {in_one_line(error)}"
     if "CUDA error" in str(error) or type(error).__name__ == "AcceleratorError":
         raise EngineError(f"{name}: the device answers no more: {in_one_line(error)}") from error
-    return (
-        str(error)
-        if isinstance(error, _Refused | ConvertError)
-        else f"transformers raised {in_one_line(error, named=True)}"
-    )
+    if isinstance(error, _Refused | ConvertError):
+        return str(error)
+    return f"transformers raised {in_one_line(error, named=True)}"
 
 
 def _control_tokens(tokenizer: Any) -> tuple[str, ...]:

@@ -73,10 +73,7 @@ _PACKED = ("reward_model.ground_truth",)
 
 _REFUSED, _PLACED = {"true", "1", "1.0", "yes", "refusal"}, {"false", "0", "0.0", "no", *PLACES}
 
-_WHAT = {
-    "target": "the target",
-    "instruction": "the instruction, a text or a conversation",
-}
+_WHAT = {"target": "the target", "instruction": "the instruction, a text or a conversation"}
 
 
 class ChosenColumns(NamedTuple):
@@ -108,10 +105,8 @@ def find_columns(
             _check(column, role, there)
             columns[role] = column
     if lacking := [role for role in needed if role not in columns]:
-        which, flags = (
-            ", and which ".join(_WHAT[role] for role in lacking),
-            " and ".join(f"--{r}-column" for r in lacking),
-        )
+        which = ", and which ".join(_WHAT[role] for role in lacking)
+        flags = " and ".join(f"--{role}-column" for role in lacking)
         raise TableError(f"which column holds {which}? Give {flags}; there are: {', '.join(there)}")
     if "image" not in columns and "image" in named and named["image"] is None:
         notes += _images(offered, rows)

@@ -222,11 +222,8 @@ def _open(path: Path, files: list[Path], rollouts: list[FileRollouts]) -> None:
     if not path.exists():
         check_finished(path)
         name, _, number = str(path).rpartition("@")  # other commands take PATH@ROUND
-        hint = (
-            f"; for one round of {name} name it by --round {number}"
-            if number.isdecimal() and Path(name).exists()
-            else ""
-        )
+        of_round = number.isdecimal() and Path(name).exists()
+        hint = f"; for one round of {name} name it by --round {number}" if of_round else ""
         raise TableError(f"{path}: {not_there(path)}{hint}")
     log = trainer_log(path)
     if log is not None:

@@ -146,13 +146,8 @@ class JsonLinesTable:
         try:
             return read(), 0, ""
         except UnicodeDecodeError as error:
-            return (
-                None,
-                0,
-                self._not_decoded(
-                    raw or error.object, f"{error.reason} at byte {getattr(error, 'before', 0) + error.start + 1}"
-                ),
-            )
+            byte = getattr(error, "before", 0) + error.start + 1
+            return None, 0, self._not_decoded(raw or error.object, f"{error.reason} at byte {byte}")
         except json.JSONDecodeError as error:
             character = error.colno if lines else error.pos + 1
             return None, error.lineno, f"not JSON ({error.msg.removesuffix(' at')} at character {character})"
@@ -165,8 +160,8 @@ class JsonLinesTable:
         """Return that bytes are in another encoding, and which one reads them."""
         known = self.source.encoding
         names = [] if known else [name for name in _TRIED if _decodes(raw, name)]
-        hint = (
-            f"; as {names[0]} it can be read: --encoding {names[0]}, or iconv -f {names[0]} -t utf-8" if names else ""
+        hint = "".join(
+            f"; as {name} it can be read: --encoding {name}, or iconv -f {name} -t utf-8" for name in names[:1]
         )
         return f"not {known or 'UTF-8'}{f' ({why})' if why else ''}{hint}"
 

@@ -267,13 +267,9 @@ def _listed(path: str, value: Any) -> list[Any]:
             ) from None
     if value is None:
         return []
-    if not isinstance(value, list) or not all(isinstance(each, Mapping | str) for each in value):
-        wrong = (
-            next((each for each in value if not isinstance(each, Mapping | str)), None)
-            if type(value) is list
-            else value
-        )
-        raise TableError(f"{path}: got {short_repr(wrong)}; expected a list of objects")
+    wrong = [each for each in value if not isinstance(each, Mapping | str)] if isinstance(value, list) else [value]
+    if wrong:
+        raise TableError(f"{path}: got {short_repr(wrong[0])}; expected a list of objects")
     spoken = [each for each in value if isinstance(each, Mapping) and {"from", "role"} & {*each}]
     return _turns(spoken) if spoken and len(spoken) == len(value) else value
 

@@ -246,11 +246,8 @@ def _range_errors(targets: Targets, space: CoordSpace) -> Violations:
     for index in np.flatnonzero(mine & (far | beside)):
         unknown = np.isnan(width[index] + height[index])
         reach = "from 0" if unknown else f"within (or near) 0..{width[index]:g} by 0..{height[index]:g}"
-        sized = (
-            ", its image's [width, height]"
-            if space in (CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL) and not unknown
-            else ""
-        )
+        of_image = space in (CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL) and not unknown
+        sized = ", its image's [width, height]" if of_image else ""
         expected = (
             f"coordinates in {space} {reach}{sized}; name the right `space` in the target, or by the option "
             f"target_space{boxes}"

@@ -93,10 +93,8 @@ def inverted_boxes(errors: Mapping[int, TargetError], recipe: Requirements | Non
         return []
     row, error = next(iter(boxes.items()))
     first = f"sample {error.sample!r}" if isinstance(error.sample, str) else f"row {row}"
-    name, said = (
-        "" if recipe is None else recipe.name,
-        _no_area(f"{error.field} {short_repr(error.came)}", error.own_form),
-    )
+    name = "" if recipe is None else recipe.name
+    said = _no_area(f"{error.field} {short_repr(error.came)}", error.own_form)
     return [SuspectTargets(name, "box-format", len(boxes), row, first, certain=True, **said)]
 
 

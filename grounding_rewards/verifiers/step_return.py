@@ -74,14 +74,8 @@ class StepReturn(Term):
         if names is None and len(usable) < len(rollouts):
             names = _occurrences(places)  # a row that cannot be used ends no run
         returns = rewards.copy()
-        returns[usable] = step_returns(
-            rewards[usable],
-            matched[usable],
-            [trajectory for trajectory, _ in places],
-            [step for _, step in places],
-            names,
-            gamma=self.gamma,
-        )
+        trajectories, steps = [trajectory for trajectory, _ in places], [step for _, step in places]
+        returns[usable] = step_returns(rewards[usable], matched[usable], trajectories, steps, names, gamma=self.gamma)
         return np.clip(returns, self.low, self.high)  # a long sum may round beyond its limit
 
 

@@ -130,12 +130,7 @@ class WholeWords(Table):
         block = copy(self)
         block.columns, block.rows = [], []
         for each in columns:
-            block.add_column(
-                each.header,
-                justify=each.justify,
-                overflow=each.overflow,
-                no_wrap=each.no_wrap,
-            )
+            block.add_column(each.header, justify=each.justify, overflow=each.overflow, no_wrap=each.no_wrap)
         for cells in zip(*(each.cells for each in columns), strict=True):
             block.add_row(*cells)
         return block

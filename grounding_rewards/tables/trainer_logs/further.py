@@ -149,16 +149,8 @@ class Form:
         more = dict.fromkeys(name for each in found for name in each.more)
         parts = [name for name in numbers if name not in _NO_PARTS]
         verdicts = any(name in VERDICTS for name in numbers)
-        return TrainerLog(
-            self.kind,
-            path,
-            files,
-            partial(self._read, files, parts),
-            verdicts=verdicts,
-            more=more,
-            parts=parts,
-            once=True,
-        )
+        read = partial(self._read, files, parts)
+        return TrainerLog(self.kind, path, files, read, verdicts=verdicts, more=more, parts=parts, once=True)
 
     def _found(self, file: Path, place: str, line: Mapping[str, Any]) -> list[Found]:
         try:
