@@ -230,9 +230,8 @@ class AnyForm(Form):
         if "<" in text:
             yield from tags_in(text)
             yield from self._functions(text)
-        if ":" in text or "=" in text:
-            yield from fields_in(text)
         yield from lines_in(text)
+        yield from fields_in(text)
 
     def _is_tool(self, name: Any) -> bool:
         if not isinstance(name, str) or (is_known(name) and name):
@@ -341,9 +340,15 @@ _TURNS = on_use(
     r"|(?:^|\n)assistant\n"
 )
 _ASKED = re.compile(r"<tool_response>|<\|im_start\|>(?:user|tool)|<start_of_turn>user|\nuser\n<image>")
-_THINKING = "[a-z_]+think|[a-z_]*thinking|THINK|thought"  # plain <think> is for the option ``thinking`` to drop
-_THOUGHT = re.compile(rf"</(?:{_THINKING})>|◁/think▷")
-_THINKS = re.compile(rf"<(?:{_THINKING})>|◁think▷")
+# Plain <think> is for the option ``thinking`` to drop.
+_THINKING = "[a-z_:]+think|think_[a-z_0-9]+|[a-z_]*thinking|THINK|Think|thoughts?"
+_THOUGHT = re.compile(
+    rf"</(?:{_THINKING})>|◁/think▷|\[/THINK\]|<\|end_of_thought\|>|<channel\|>|<\|start\|>assistant|assistantfinal"
+    r"|<\|channel\|>final<\|message\|>"
+)
+_THINKS = re.compile(
+    rf"<(?:{_THINKING})>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|channel>thought|<\|channel\|>analysis"
+)
 _THOUGHTS = re.compile(rf"^{SPACE}(?:#+ )?\**[Tt](?:houghts?|HOUGHTS?)\**:")
 _ACTION = on_use(r"\n[ \t]*(?:#+ )?\**[Aa](?:ctions?|CTIONS?)\**:")
 _OPEN_END = on_use(rf"(?:[(\[{{][^()\[\]{{}}<>]*|</?[A-Za-z_|]*|<(?:\|box_start\||{TAG})>[^<>]*)$")
@@ -357,7 +362,7 @@ def answer_of(text: str) -> str:
     if "tool_response>" in text or "assistant" in text or "<start_of_turn>" in text or "user" in text:
         text = _last(text, _TURNS)
         text = "" if _ASKED.search(text) else text
-    if "hink" in text or "THINK" in text or "thought>" in text:
+    if "hink" in text or "THINK" in text or "thought" in text or "channel" in text:
         text = _last(text, _THOUGHT)
         opened = _THINKS.search(text)
         text = text[: opened.start()] if opened else text
@@ -575,7 +580,7 @@ _MARKED = "|".join(
     [
         _MARKS.pattern,
         f"[0-9]\\.?(?:{SPACE}px)?(?:{SPACE}[,\uff0c]{SPACE}|{SPACES})-?[0-9.]",
-        f"[=:\uff1a]{SPACE}-?[0-9.]",
+        f"[=:\uff1a≈]{SPACE}-?[0-9.]",
         *[re.escape(sign) for sign in _SIGNS if not _MARKS.search(sign)],
         "(?:^|[\t\n])action:",
         rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:{'|'.join(WORDS)}|TYPE:|SCROLL:)|[A-Za-z_]+{BLANKS},)",

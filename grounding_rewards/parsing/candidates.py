@@ -54,9 +54,17 @@ _NOUNS = frozenset({
 _QUOTED_KEY = re.compile(rf"""["']{SPACE}:{SPACE}$""")
 _OPEN_OBJECT = re.compile(r"""\{[ \t\r\n]*["']""")
 _OPEN_TAG = on_use(rf"<(?:\|box_start\||{TAG})>{SPACE}$")
-_ATTACHED = re.compile(r"(?:^|[^A-Za-z_0-9.])([a-z_][A-Za-z_0-9]{1,39})$")
-_ACTION_KEY = f"(?:{either_case('action(?:_type)?|function')})"
-_NAMED = on_use(rf"""{_ACTION_KEY}["']?{BLANKS}[:=]{BLANKS}["'`]?([A-Za-z_]+)["'`]?{BLANKS}$""")
+_ATTACHED = re.compile(r"(?:^|[^A-Za-z_0-9.])([a-z_][A-Za-z_0-9]{1,39})\Z")
+_NAME_KEY = f"(?:{either_case('action(?:[_ ](?:type|name))?|function|operation|command|tool')})"
+_NAMED = on_use(rf"""{_NAME_KEY}["'*]*{BLANKS}[:=]["'`*]*{BLANKS}["'`]?([A-Za-z_]+)["'`]?{BLANKS}$""")
+_SIZED = on_use(f"(?:{either_case('size|resolution|dimensions?')})(?: is| are| of)?[^A-Za-z0-9]{{0,5}}$")
+_CALLEE = r"(?:functions\.)?([A-Za-z_.]+)"
+_HEADED = on_use(
+    rf"(?:(?:call:|sep｜>){SPACE}{_CALLEE}{SPACE}(?:```json)?|(?:^|[\n:])[ \t]*{_CALLEE}[ \t]*\n[Aa]ction [Ii]nput:"
+    rf"|{_CALLEE}(?::[0-9]+)?{SPACE}(?:\[ARGS\]|✿ARGS✿:|<\|(?:tool_call_argument_begin|constrain\|>json<\|message)\|>))"
+    rf"{SPACE}$"
+)
+"""The name of a call in front of its arguments, as templates of vendors write it."""
 
 
 def bare_places(text: str, begin: int, end: int) -> list[Candidate]:
@@ -91,7 +99,11 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     front = text[max(begin, candidate.begin - _FAR) : candidate.begin]
     if act.name or not front or front.isspace():
         return candidate
+    if called := _HEADED.search(front):
+        return candidate._replace(act=act._replace(name=called[1] or called[2] or called[3]))
     if candidate.form in _BRACKETED:
+        if _SIZED.search(front):
+            return candidate._replace(form="tool")
         if _QUOTED_KEY.search(front) or _OPEN_TAG.search(front):
             return candidate._replace(act=None)
         word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front)
@@ -192,7 +204,7 @@ def _of_top(text: str, top: Top) -> Iterator[Candidate]:
 _PX = rf"(?:{SPACE}px)?"
 _ALONE = on_use(
     rf"[\"'`*{{]*(?:[xX]{SPACE}[=:]{SPACE}(?P<x>{NUMBER}){_PX}{GAP}[yY]{SPACE}[=:]{SPACE}(?P<y>{NUMBER}){_PX}"
-    rf"|(?P<x1>{NUMBER}){_PX}{GAP}(?P<y1>{NUMBER}){_PX}(?:{GAP}(?P<x2>{NUMBER}){_PX}{GAP}(?P<y2>{NUMBER}){_PX})?)[\"'`*}}]*\.?"
+    rf"|(?P<x1>{NUMBER}){_PX}{GAP}(?P<y1>{NUMBER}){_PX}(?:(?:,{SPACE}|[ \t]+(?:,{SPACE})?)(?P<x2>{NUMBER}){_PX}{GAP}(?P<y2>{NUMBER}){_PX})?)[\"'`*}}]*\.?"
 )
 _WRAP = on_use(
     rf"^{SPACE}(?:```[a-z]*\n|<answer>)?{SPACE}|{SPACE}(?:\n```|</answer>|\]\}}*{SPACE}(?:</tool_call>)?)?{SPACE}$"
@@ -222,12 +234,12 @@ _LONGEST = 200
 
 _WORD = "[A-Za-z_]+"
 _PHRASE = rf"(?:{_WORD}[ -])?{_WORD}"
-_KEY = rf"(?:{either_case('action(?:s|_type)?|function')})[\"']?{SPACE}[:=>]{SPACE}[\"'`]?"
+_KEY = rf"(?:{either_case('action(?:s|[ _](?:type|name))?|function')})[\"'*]*{SPACE}[:=>][\"'`*]*{SPACE}[\"'`]?"
 _PLACE = r"(?:[(\[][(\[ \t]*-?[.0-9]|<[|a-z_]+>|\{[ \n]*[\"'])"
 _ALIASES = (
     rf"(?P<call>{_WORD})\((?P<ending>(?:s|es|ed)\))?",
     rf"{_KEY}(?P<named>{_PHRASE})(?P<prose>[ \t]+[A-Za-z])?",
-    rf"type[\"']{SPACE}:{SPACE}[\"'](?P<typed>{_WORD})",
+    rf"(?:type|name|{either_case('operation|command|tool')})[\"'*]*{SPACE}[:=>][*]*{SPACE}[\"']?(?P<typed>{_WORD})",
     rf"(?P<before>{_PHRASE})(?:[ \t]+(?:{'|'.join(_BEFORE_PLACES)}))?(?:{SPACE}[:=])?{SPACE}{_PLACE}",
 )
 
@@ -251,7 +263,8 @@ def _kind(match: re.Match[str]) -> str:
     if match["call"]:
         return "" if match["ending"] else _known(match["call"])  # "tap(s)" is prose
     if match["typed"]:
-        return _known(match["typed"]) if match["typed"] in OPENAI else ""
+        kind = _known(match["typed"])
+        return kind if match["typed"] in OPENAI or kind in AT_A_PLACE else ""
     words = match["named"] or match["before"]
     first, _, last = words.replace("-", " ").partition(" ")
     kind = _known(f"{first}_{last}") if last else ""
@@ -288,7 +301,9 @@ _TAGS = on_use(
     rf"|<(?P<cx1>{NUMBER}){SPACE},{SPACE}(?P<cy1>{NUMBER}){SPACE},{SPACE}(?P<cx2>{NUMBER}){SPACE},{SPACE}(?P<cy2>{NUMBER})>"
 )
 _TAGS_OF_POINTS = frozenset({"point", "position", "center"})
-_TAGS_OF_PLACES = frozenset({*_TAGS_OF_POINTS, "box", "bbox", "coordinate", "coordinates", "answer"})
+_TAGS_OF_PLACES = frozenset({
+    *_TAGS_OF_POINTS, "box", "bbox", "coordinate", "coordinates", "answer", "location", "loc", "click_point", "target",
+})  # fmt: skip
 
 
 def _named_by(tag: str) -> str:
@@ -357,12 +372,33 @@ def crops_in(text: str) -> Iterator[Candidate]:
 
 
 _BARE = rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER})(?:{GAP}(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER}))?"
-_FIELD = on_use(
-    rf"(?:^|[^A-Za-z_\"'])(?:(?P<key>point|coordinates?|position|bbox|box|center|坐标){SPACE}[:=]{SPACE}{_BARE}(?![0-9.])"
-    rf"|(?P<axis>[xX]){SPACE}[:=]{SPACE}(?P<ax>{NUMBER})(?:px)?(?:{GAP}|{SPACES}and{SPACES})"
-    rf"[yY]{SPACE}[:=]{SPACE}(?P<ay>{NUMBER}))"
+_LABELS = either_case(
+    "(?:click|target|center|final)[ _]points?|points?|coordinates?|coord|positions?|pos|location|loc|cent(?:er|re)|xy|pixel"
+    "|target|(?:final[ _])?answer|output|result|bbox(?:_2d)?|(?:bounding[ _])?box"
 )
+_IS = rf"(?:{SPACE}[:=][*`_]*{SPACE}[*`_]*|[ \t]+(?:is|are)(?:[ \t]+at)?:?[ \t]+)"
+_AT = f"(?:{either_case('click(?:ing)?|tap(?:ping)?|located')})[ \t]+(?:at|on)[ \t]+"
+_MORE = r"[ \t]*(?:[,;/x×-]|,?[ \t]*(?:or|and|to))?[ \t]*-?[0-9]"
+_BOXED = rf"\\f?boxed\{{(?:{PLACE.replace('?P<', '?P<t')}\}}|[^{{}}]*\Z)"
+_SIDE = f"(?:{either_case('(?:x|y)(?:_?min|_?max|1|2)?|left|top|right|bottom|w(?:idth)?|h(?:eight)?')})"
+_SIDED = rf"{_SIDE}(?:[ _-]coordinate|坐标)?[\"'*]*{SPACE}[:=≈]{SPACE}{NUMBER}(?:{SPACE}px)?(?![0-9.%])"
+_FIELD = on_use(
+    rf"(?:^|[^A-Za-z_])(?P<field>(?:(?:{_LABELS}|坐标|答案|位置)[*`_]*{_IS}|{_AT}){_BARE}(?![0-9.%]|{_MORE})"
+    rf"|(?P<axes>{_SIDED}(?:(?:{GAP}|{SPACE};{SPACE}|{SPACES}and{SPACES})[\"'*]*{_SIDED})+)|{_BOXED})"
+)
+_SIDES = on_use(rf"({_SIDE})[^0-9.:=≈]*[:=≈]{SPACE}({NUMBER})")
 _TABBED = on_use(r"(?:^|[\t\n])(?P<line>action:[^\n]*)")
+
+
+def _by_side(written: str) -> Iterator[dict[str, float]]:
+    """The numbers of sides by their names, as an object has them; a name that comes again begins another one."""
+    item: dict[str, float] = {}
+    for side, numeral in _SIDES.findall(written):
+        if side.lower() in item:
+            yield item
+            item = {}
+        item[side.lower()] = number(numeral)
+    yield item
 
 
 def fields_in(text: str) -> Iterator[Candidate]:
@@ -384,11 +420,17 @@ def fields_in(text: str) -> Iterator[Candidate]:
             None if open_ended and match["line"].endswith(item.get("point", "-")) else act_of(item),
         )
     for match in _FIELD.finditer(text):
-        begin, end = max(match.start("key"), match.start("axis")), match.end()
+        begin, end = match.span("field")
         if begin < taken:
             continue
         cut = end == len(text) and is_cut(match[0])
-        yield Candidate(begin, end, "bare_numbers", None if cut else Act("", place_in(match)))
+        if not match["axes"]:
+            place = () if cut else place_in(match)
+            yield Candidate(begin, end, "bare_numbers", Act("", place) if place else None)
+            continue
+        acts = [act for item in _by_side(match["axes"]) if (act := act_of(item))]
+        for act, (first, last) in zip(acts, parts(begin, end, len(acts)), strict=True):
+            yield Candidate(first, last, "bare_numbers", None if cut else act)
 
 
 # Lines that are an action: OS-Atlas's, one word, and a name in front of a place.

@@ -160,7 +160,7 @@ def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[_Place
     elif not value:
         x, y = item.get("x"), item.get("y")
         if x is not None or y is not None:
-            value = (x, y)
+            value = _corners(_held(item, _SIDES)) or (None if isinstance(x, list) and len(x) > 1 else (x, y))
         elif edges := _held(item, _EDGES):
             value, end = edges, None
         elif "path" in item and not end:
@@ -183,6 +183,9 @@ def place_of(value: Any) -> _Place | None:
     if isinstance(value, str):
         return written_place(value)
     if isinstance(value, dict):
+        parts = _by_part(value)
+        value = value if parts.get("name") else parts.get("place") or parts.get("box") or value
+    if isinstance(value, dict):
         value = _held(value, _EDGES) or _corners(_held(value, _SIDES)) or (value.get("x"), value.get("y"))
     if not isinstance(value, list | tuple):
         return None
@@ -200,7 +203,7 @@ def place_of(value: Any) -> _Place | None:
 
 def _corners(sides: list[Any] | None) -> list[float] | None:
     """Return the corners of a box written as its left, top, width and height."""
-    numbers = [number_of(side) for side in sides or ()]
+    numbers = [_numeral(side) for side in sides or ()]
     if not numbers or None in numbers:
         return None
     x, y, width, height = [number or 0.0 for number in numbers]
@@ -232,11 +235,12 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "name": ("action", "action_type", "function", "Action", "actionType", "action_name"),
     "type": ("type",),
     "said": ("operation", "command", "event", "method", "gesture", "tool"),
-    "tool": ("name",),
+    "tool": ("name", "tool_name"),
     "start": ("start_coordinate", "start_point", "start_box", "start", "from_coord", "startCoordinate", "from",
               "coordinate1", "point1", "touch_point"),
     "place": ("coordinate", "point_2d", "point", "position", "coordinates", "points", "point2d", "mean", "element",
-              "click_point", "center", "location", "loc", "xy", "target", "element_position", "coords"),
+              "click_point", "center", "location", "loc", "xy", "target", "element_position", "coords", "pos", "at",
+              "click_coordinates"),
     "box": ("bbox_2d", "bbox", "box", "box_2d", "bbox2d", "bounding_box", "boundingBox", "boxes", "bounds", "rect",
             "objects"),
     "to": ("coordinate2", "end_coordinate", "end_point", "end_box", "end", "to_coord", "endCoordinate", "to", "point2",
@@ -265,9 +269,11 @@ AT_A_PLACE = frozenset(
 
 _PART_OF_KEY = {key: part for part, keys in KEYS.items() for key in keys}
 _PLACES = ("start", "place", "box", "to")
-MAY_BE_WORDS = frozenset({"element", "target", "location", "center", "end", "to", "start", "destination", "bounds"})
+MAY_BE_WORDS = frozenset({"element", "target", "location", "center", "end", "to", "start", "destination", "bounds",
+                          "pos", "at"})  # fmt: skip
 _WRAPPERS = frozenset({"action", "Action", "function", "arguments", "parameters", "args", "input", "params", "kwargs",
-                       "action_parameters", "action_params", "action_args", "action_input"})  # fmt: skip
+                       "action_parameters", "action_params", "action_args", "action_input", "tool_call",
+                       "functionCall", "function_call", "toolUse", "tool_use"})  # fmt: skip
 _REPLACED = frozenset({"action", "Action", "function"})
 _LEVELS = 4  # objects inside objects that are opened; models nest two or three
 _STRINGS = ("direction", "button", "app", "status")
@@ -281,6 +287,8 @@ _NUMBERED = {0: ("scroll", "down"), 1: ("scroll", "up"), 2: "select", 3: "type",
              11: "status_task_impossible"}  # fmt: skip
 """Types of AITW and Mind2Web that SeeClick and others write as numbers."""
 
+_POINTS = ("points", "point", "point_2d", "point2d")
+_WITH_ENDS = ("drag", "swipe", "scroll")
 _NEARLY = 0.04  # AITW: a touch that lifts this near is a tap
 _FIRST_BUTTON = ("left", "primary")
 _TIMES = {2.0: "double_click", 3.0: "triple_click"}
@@ -300,11 +308,15 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
         if key:
             return act_of({**(inner if isinstance(inner, dict) else {"coordinate": inner}), "action": key})
     kind = canonical(name)
-    if kind == "click" and places and "touch_point" in item and places[1]:
-        if max(abs(start - end) for start, end in zip(*places, strict=False)) <= _NEARLY:
+    if places and places[1] and is_click(kind):
+        if "touch_point" not in item and places[0] != places[1]:
+            return None  # two places
+        if max([abs(start - end) for start, end in zip(*places, strict=False)], default=0.0) <= _NEARLY:
             places = places[0], ()
         else:
             name = kind = "swipe"
+    if kind not in _WITH_ENDS and any([_are_points(item[key]) for key in _POINTS if key in item]):  # noqa: C419
+        return None
     if places is None and name and kind not in AT_A_PLACE:  # an action that needs no place
         places = (), ()
     if places is None or not (name or places[0]):
@@ -332,6 +344,12 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
     return Act(name, place, arguments)
 
 
+def _are_points(value: Any) -> bool:
+    """Return True for two pairs of numbers under a key of places: two points, and no box."""
+    pair = value if isinstance(value, list | tuple) and len(value) == 2 else (None,)
+    return all([isinstance(each, list) and len(each) > 1 for each in pair])  # noqa: C419 (faster so)
+
+
 def _is_name(key: Any, value: Any) -> bool:
     """Return True for a key that is the name of an action, of the object or the place that stands under it."""
     if not isinstance(key, str) or key in _PART_OF_KEY or not is_known(key) or not key:
@@ -347,6 +365,8 @@ def _unwrapped(item: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], bool]:
             if key in _WRAPPERS:
                 if key == "arguments" and isinstance(inner, str):  # OpenAI's calls hold them as a JSON text
                     inner = decoded(inner)
+                elif isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict):
+                    inner = inner[0]
                 elif key not in _REPLACED and isinstance(inner, list) and place_of(inner):
                     inner = {"coordinate": inner}
                 if isinstance(inner, dict):
@@ -406,7 +426,7 @@ def _key_name(parts: Mapping[str, Any], called: bool) -> str:
 def _is_tool_of_actions(name: str) -> bool:
     """Return True for the name of a tool whose arguments name the action, such as ``computer_use``."""
     words = name.strip().lower().rpartition(".")[2].partition(":")[0]
-    return words.endswith(("_use", "use")) or words in _TOOLS_OF_ACTIONS
+    return words.endswith(("_use", "-use", "computeruse")) or words in _TOOLS_OF_ACTIONS
 
 
 _TOOLS_OF_ACTIONS = frozenset({"computer", "mobile", "phone", "browser", "grounding", "gui", "device", "action", ""})

@@ -132,7 +132,8 @@ HALF_OPEN = [
     '{"action": "type", "text": "', "do(action=", "<function=", "<parameter=", "point:1,", "action:CLICK\tpoint:",
     "TYPE [", "click,", "Thought: a\nAction: ", "<tool_response>", "\nassistant\n", "<think", "[[1, 2], ",
     "（", "```json\n", "type(", '{"a": {', "[{'a': 1}, ", "x=", "1 ", "1, ", "\n", "WAIT\n", "<point>1 2<",
-    "<thinking>", "-", "</tool_response>",
+    "<thinking>", "-", "</tool_response>", r"\boxed{", r"\boxed{1, 2", "Answer: ", "Answer: 1, ", "x: 1, ", "left=1; ",
+    "call:", "[THINK]", "<|channel|>", "size ", "hover\nAction Input:", "name: ", "[ARGS]",
 ]  # fmt: skip
 
 
@@ -164,6 +165,8 @@ OF_AUTO = [
     "action:CLICK\tpoint:1,2", "x = 1 px , y = 2 px .", "do( action = 'Tap' , element = [ 1 , 2 ] )",
     "<function=click> <parameter=point> 1 2 </parameter> </function>", "<thinking> a </thinking> ( 1 , 2 )",
     "<loc0001><loc0002><loc0003><loc0004>", "<patch_index_0001><patch_index_0002>", '<point x="1" y="2">a</point>',
+    r"\boxed{ 1 , 2 }", "Answer : 1 , 2", "** Action : ** click ( 1 , 2 )", "x : 1 ; y : 2 , w : 3 , h : 4",
+    "Action: click\nAction Input: [ 1 , 2 ]", "size : ( 1 , 2 )", "call: click { x : 1 , y : 2 }",
     "( 1 , 2 )\nassistant\n[ 3 , 4 ] <|im_end|>", "Thought: a\nAction: tap ( 1 , 2 )",
 ]  # fmt: skip
 """Forms that ``auto`` alone reads."""
