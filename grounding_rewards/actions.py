@@ -39,6 +39,9 @@ NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "computer_use": {"left_click": "click", "mouse_move": "hover", "left_click_drag": "drag", "hscroll": "scroll",
                      "terminate": "finished", "double_left_click": "double_click",
                      "left_mouse_down": "mouse_down", "left_mouse_up": "mouse_up", "hold_key": "key_down"},
+    "chinese": {"点击": "click", "单击": "click", "双击": "double_click", "右键点击": "right_click",
+                "长按": "long_press", "悬停": "hover", "滑动": "swipe", "滚动": "scroll", "拖动": "drag",
+                "拖拽": "drag", "输入": "type"},
     "gemini": {"type_text": "type", "drag_and_drop": "drag", "key_combination": "key", "scroll_document": "scroll",
                "wait_5_seconds": "wait", "go_back": "back"},
     "gui-r1": {"press_back": "back", "press_home": "home", "press_enter": "enter", "complete": "finished",
@@ -65,7 +68,8 @@ NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
                "key_press": "key", "press_key": "key", "noop": "no_action", "none": "no_action",
                "sleep": "wait", "infeasible": "finished", "press_recent": "recent", "press_appselect": "recent",
                "recents": "recent", "app_switch": "recent", "response": "answer", "callUser": "call_user",
-               "slide": "swipe", "awake": "open_app", "mouse_click": "click",
+               "slide": "swipe", "awake": "open_app", "info": "call_user", "abort": "finished", "refuse": "finished",
+               "refusal": "finished", "dblclick": "double_click", "move_mouse": "hover",
                "middle_tap": "middle_click", "right_tap": "right_click", "triple_tap": "triple_click"},
 })  # fmt: skip
 """Names of actions by source, where they differ from the vocabulary."""
@@ -80,13 +84,16 @@ WRITTEN = tuple(_CANONICAL)
 
 _CLICK_KINDS = ("click", "double_click", "triple_click", "right_click", "middle_click", "long_press")
 
+AT_A_PLACE = frozenset({*_CLICK_KINDS, "hover", "drag", "scroll", "swipe", "mouse_down", "mouse_up"})
+"""Actions at a place, in the vocabulary's words."""
+
 CLICKS = ("", *(written for written, name in _CANONICAL.items() if name in _CLICK_KINDS))
 """Action names under which a coordinate is a click, as models write them; "" is an answer that names no action."""
 
 _BUTTONS = {"back": "back", "home": "home", "menu": "menu", "enter": "enter", "recent": "recent", "recents": "recent",
             "appselect": "recent", "app_select": "recent", "app_switch": "recent", "overview": "recent"}  # fmt: skip
 _SIDES = {"left": "click", "right": "right_click", "middle": "middle_click", "wheel": "middle_click"}
-_IMPOSSIBLE = {"impossible", "infeasible", "status_task_impossible", "fail"}
+_IMPOSSIBLE = {"impossible", "infeasible", "status_task_impossible", "fail", "abort", "refuse", "refusal"}
 _MODIFIERS = {"control": "ctrl", "ctrl": "ctrl", "alt": "alt", "option": "alt", "shift": "shift", "cmd": "cmd",
               "command": "cmd", "meta": "cmd", "super": "cmd", "win": "cmd", "windows": "cmd"}  # fmt: skip
 _KEYS = {**_MODIFIERS, "return": "enter", "escape": "esc", "del": "delete", "pgup": "pageup", "pgdn": "pagedown",
@@ -134,10 +141,15 @@ def _respelled(name: str) -> str:
     for each in (name.lower(), words, words.removesuffix("_at"), words.replace("_", "")):
         if each in _CANONICAL:
             return _CANONICAL[each]
-    return ""
+    kind = _CANONICAL.get(_AROUND.sub("", words), "")  # mouse.click, click_on_screen, browser_mouse_click_xy
+    return kind if kind in AT_A_PLACE else ""
 
 
 _HUMP = re.compile("(?<=[a-z])(?=[A-Z])")
+_AROUND = re.compile(
+    "^[a-z_.]*[.]|^(?:browser|computer|mobile|desktop|mouse|single)_|mouse_"
+    "|(?:_(?:at|on|xy|coordinates?|coords|point|position|element|screen|desktop|absolute))+$"
+)
 _LONGEST_NAME = 40
 
 

@@ -22,6 +22,7 @@ from grounding_rewards.parsing.candidates import (
     TAG,
     WORDS,
     Candidate,
+    asides_in,
     bare_numbers,
     bare_places,
     crops_in,
@@ -44,8 +45,10 @@ from grounding_rewards.parsing.objects import (
     TYPE,
     act_of,
     compact_act,
+    decoded,
     loosely,
     object_spans,
+    place_of,
     written_place,
 )  # fmt: skip
 from grounding_rewards.parsing.patterns import AXES, SPACES, either_case
@@ -193,7 +196,10 @@ class AnyForm(Form):
         spans = sorted(self._spans(text), key=_by_place)
         if not text.isascii():  # what an action types stays as it is written
             wide, text = text, text.translate(_WIDE)
-            spans = spans if text == wide else spans or sorted(self._spans(text), key=_by_place)
+            if text != wide and all([span.form == "tool" for span in spans]):  # noqa: C419 (faster so)
+                spans = sorted(self._spans(text), key=_by_place)
+        if "px" in text:
+            text = _UNIT.sub(lambda unit: " " * len(unit[0]), text)
         found: list[Candidate] = []
         fenced = text.count("```") % 2 and not text.rstrip().endswith("```")  # a fence that never closes
         end, cut = 0, text.rfind("```") if fenced else len(text) + 1
@@ -228,6 +234,7 @@ class AnyForm(Form):
             if "Image_" in text:
                 yield from crops_in(text)
         if "<" in text:
+            yield from asides_in(text)
             yield from tags_in(text)
             yield from self._functions(text)
         yield from lines_in(text)
@@ -276,6 +283,7 @@ class AnyForm(Form):
             yield Candidate(begin, end, "tool", None)
 
     def _act(self, item: Mapping[Any, Any], begin: int, end: int) -> Candidate | None:
+        item = {_key(key): value for key, value in item.items()}
         called = "arguments" in item or "args" in item or "parameters" in item or "input" in item
         inner = item.get("function") if isinstance(item.get("function"), dict) else item
         name = inner.get("name", item.get("function")) if isinstance(inner, Mapping) else None
@@ -290,28 +298,31 @@ class AnyForm(Form):
             if compact or held:
                 return Candidate(begin, end, "action_json", None)
             return _said(item, begin, end)
-        if "(" in act.name and len(calls := [acts for *_, acts in calls_in(act.name)]) == 1 and calls[0]:
-            act = calls[0][0]  # {"action": "click(5, 6)"}
+        if ("(" in act.name or "[" in act.name) and (inner := _sole_act(act.name)):
+            act = inner  # {"action": "click(5, 6)"}
         if self._is_tool(act.name):
             return Candidate(begin, end, "tool", None)
         return Candidate(begin, end, _form_of_object(item, act, called), act)
 
     def _functions(self, text: str) -> Iterator[Candidate]:
-        """Calls in tags: ``<function=click><parameter=point>..`` of Qwen3.5 and Seed, ``<invoke name="click">..``."""
-        for opening, closing, parameter in _CALLS_IN_TAGS if "<function=" in text or "<invoke" in text else ():
+        """Calls in tags: ``<function=click><parameter=point>..``, ``<invoke name="click">..``, ``click<arg_key>..``."""
+        for opening, closing, key_opens, key_ends, value_ends in _CALLS_IN_TAGS:
+            if opening not in text or (key_opens == _ARG_KEY and key_opens not in text):
+                continue
             position = text.find(opening)
             while position >= 0:
                 close = text.find(closing, position)
                 if close < 0:
                     yield Candidate(position, len(text), "tool_call", None)
                     return
-                name, _, body = text[position + len(opening) : close].partition(">")
-                item: dict[str, Any] = {}
-                for part in body.split(parameter)[1:]:
-                    key, _, value = part.partition(">")
-                    value, closed, _ = value.rpartition("</parameter>")
+                head, *rest = text[position + len(opening) : close].split(key_opens)
+                name, _, body = head.partition(">")
+                item = (decoded(body) if "{" in body else None) or {}  # Llama's arguments are an object
+                for part in rest:
+                    key, _, value = part.partition(key_ends)
+                    value, closed, _ = value.rpartition(value_ends)
                     if closed:
-                        item[key.strip(_QUOTES)] = value.strip()
+                        item[key.strip(_QUOTES)] = value.strip().removeprefix("<arg_value>").strip()
                 call = {"name": name.strip(_QUOTES), "arguments": item}
                 end = close + len(closing)
                 yield self._act(call, position, end) or Candidate(position, end, "tool_call", None)
@@ -321,10 +332,14 @@ class AnyForm(Form):
 _AROUND = frozenset({"", "<tool_call></tool_call>", "<answer></answer>", "```json```", "[]", "```json[]```"})
 """Text around the only object of an answer, without white space, in which nothing else is answered."""
 
+_ARG_KEY = "<arg_key>"  # of GLM
 _CALLS_IN_TAGS = (
-    ("<function=", "</function>", "<parameter="),
-    ('<invoke name="', "</invoke>", '<parameter name="'),
+    ("<function=", "</function>", "<parameter=", ">", "</parameter>"),
+    ('<invoke name="', "</invoke>", '<parameter name="', ">", "</parameter>"),
+    ("<tool_call>", "</tool_call>", _ARG_KEY, "</arg_key>", "</arg_value>"),
 )
+"""What begins a call and ends it, begins a key and ends it, and ends its value."""
+
 _QUOTES = "\"' \t\n"
 
 
@@ -337,9 +352,12 @@ def _by_place(candidate: Candidate) -> tuple[int, int]:
 
 _TURNS = on_use(
     r"</tool_response>|<\|im_start\|>assistant|<start_of_turn>model|<\|start_header_id\|>assistant<\|end_header_id\|>"
-    r"|(?:^|\n)assistant\n"
+    r"|(?:^|\n)(?:assistant\n|(?:ASSISTANT|Assistant):)"
 )
-_ASKED = re.compile(r"<tool_response>|<\|im_start\|>(?:user|tool)|<start_of_turn>user|\nuser\n<image>")
+_ASKED = re.compile(
+    r"<tool_response>|<\|im_start\|>(?:user|tool)|<start_of_turn>user|\nuser\n<image>|(?:^|\n)(?:USER|Human):"
+)
+_TURN_SIGNS = re.compile("tool_response>|assistant|ASSISTANT:|Assistant:|<start_of_turn>|user|USER:|Human:")
 # Plain <think> is for the option ``thinking`` to drop.
 _THINKING = "[a-z_:]+think|think_[a-z_0-9]+|[a-z_]*thinking|THINK|Think|thoughts?"
 _THOUGHT = re.compile(
@@ -349,17 +367,21 @@ _THOUGHT = re.compile(
 _THINKS = re.compile(
     rf"<(?:{_THINKING})>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|channel>thought|<\|channel\|>analysis"
 )
-_THOUGHTS = re.compile(rf"^{SPACE}(?:#+ )?\**[Tt](?:houghts?|HOUGHTS?)\**:")
-_ACTION = on_use(r"\n[ \t]*(?:#+ )?\**[Aa](?:ctions?|CTIONS?)\**:")
+_THOUGHTS = re.compile(
+    rf"^{SPACE}(?:#+ Step [0-9]+:?\n)?(?:#+ )?\**"
+    rf"(?:{either_case('thoughts?|reason(?:ing)?|reflection|observation|analysis|explanation')})\**:"
+)
+_ACTION = on_use(rf"\n[ \t]*(?:#+ )?\**(?:{either_case('actions?|(?:final )?answer|code')})\**:")
 _OPEN_END = on_use(rf"(?:[(\[{{][^()\[\]{{}}<>]*|</?[A-Za-z_|]*|<(?:\|box_start\||{TAG})>[^<>]*)$")
 _TAIL = 200  # characters in which a bracket is looked for that opens and does not close
 LINK = "<link>"
-_WIDE = str.maketrans("（），：［］【】｛｝", "(),:[][]{}")
+_WIDE = str.maketrans("（），：［］【】｛｝；\u200b\ufeff", "(),:[][]{};  ")
+_UNIT = re.compile("(?<=[0-9]) ?px(?![A-Za-z])")
 
 
 def answer_of(text: str) -> str:
     """Return the part of a text that can hold the answer: without earlier turns and thoughts."""
-    if "tool_response>" in text or "assistant" in text or "<start_of_turn>" in text or "user" in text:
+    if _TURN_SIGNS.search(text):
         text = _last(text, _TURNS)
         text = "" if _ASKED.search(text) else text
     if "hink" in text or "THINK" in text or "thought" in text or "channel" in text:
@@ -388,9 +410,14 @@ _WAITING = {"duration", "thought"}
 _SAID = ("answer", "result", "response", "output", "final_answer", "prediction")
 
 
+def _key(key: Any) -> Any:
+    """A key as the tables have it: ``COORDINATE`` and ``Coordinate`` are ``coordinate``."""
+    return key.lower() if isinstance(key, str) and key[:1].isupper() and key not in COMPACT_SIGNS else key
+
+
 def _is_empty(item: Mapping[Any, Any]) -> bool:
     """Return True for an object whose known key of a place holds nothing: a refusal, unless it names an action."""
-    held = [item[key] for key in item if key in _PLACE_KEYS]
+    held = [item[key] for key in item if key in _PLACE_KEYS or key in ("x", "y")]
     named = any([item.get(key) for key in (*KEYS["name"], "type", "arguments")])  # noqa: C419 (faster so)
     return bool(held) and not named and all([value is None or value == [] or value == {} for value in held])  # noqa: C419
 
@@ -399,11 +426,26 @@ def _said(item: Mapping[Any, Any], begin: int, end: int) -> Candidate | None:
     """A place that an object says as its answer, in a string of nothing else or in another object."""
     for key in _SAID:
         value = item.get(key)
-        if isinstance(value, str) and (place := written_place(value)):
-            return Candidate(begin, end, "json_coordinate", Act("", place))
+        if isinstance(value, str) and (act := _sole_act(value)):
+            return Candidate(begin, end, _form_of_object({}, act, False), act)
         if isinstance(value, dict) and (act := act_of(value)):
             return Candidate(begin, end, "json_coordinate", act)
+        if not isinstance(value, str | dict) and (place := place_of(value)):
+            return Candidate(begin, end, "json_coordinate", Act("", place))
+        if key in item and (value is None or value in _NONE):
+            return Candidate(begin, end, "json_refusal", REFUSED)
     return None
+
+
+_NONE = ([], {}, "None", "none", "null", "refusal")
+
+
+def _sole_act(text: str) -> Act | None:
+    """The act of a text that is one place, one call or one line such as ``click [5, 6]``."""
+    if place := written_place(text):
+        return Act("", place)
+    acts = [acts for *_, acts in calls_in(text)] or [[line.act] for line in lines_in(text) if line.act]
+    return acts[0][0] if len(acts) == 1 and acts[0] else None
 
 
 def _form_of_object(item: Mapping[Any, Any], act: Act, called: bool) -> str:
@@ -459,12 +501,17 @@ def _joined(found: list[Candidate]) -> list[Candidate]:
 
 def _same(one: Candidate, other: Candidate) -> bool:
     """Return True for the same place of the same action, or of one that is not named there."""
-    if one.act is None or other.act is None or not one.act.place or one.act.place != other.act.place:
+    if one.act is None or other.act is None or not one.act.place or _middle(one.act.place) != _middle(other.act.place):
         return False
     if one.act.arguments != other.act.arguments and one.act.name and other.act.name:
         return False
     names = {canonical(one.act.name), canonical(other.act.name)}
     return len(names) == 1 or "" in names
+
+
+def _middle(place: tuple[float, ...]) -> tuple[float, ...]:
+    """A point itself, and a box's centre."""
+    return place if len(place) != 4 else ((place[0] + place[2]) / 2, (place[1] + place[3]) / 2)
 
 
 def _together(one: Candidate, other: Candidate) -> Candidate | None:
@@ -493,14 +540,15 @@ def _typed_at(one: Candidate, other: Candidate) -> Act | None:
 
 _PROSE = r"[^()\[\]{}<>0-9:=`|]*"
 _VERBS = either_case(
-    "drag|scroll|swipe|slide|hover|press|type|typing|move|mouse|write|input|fill|action|function"
+    "drag|scroll|swipe|slide|hover|press|type|typing|move|mouse|write|input|fill|enter|action|function"
+    "|size|resolution|dimension"
     "|(?:double|right|middle|triple)[ -]|(?:double|right|middle|triple|long)[ -]?(?:click|tap)"
 )
 _GUARDS = (
     rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
     rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?{NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
-    "[\uff08-\uff5d\u3010\u3011\u25c1]",
+    "[\uff08-\uff5d\u3010\u3011\u25c1]|双击|右键|长按|悬停|滑动|滚动|拖|输入",
 )
 """Prose in which one of these occurs holds more than its sole place."""
 

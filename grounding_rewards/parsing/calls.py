@@ -7,9 +7,8 @@ import string
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from grounding_rewards.actions import Act, canonical, is_known
+from grounding_rewards.actions import AT_A_PLACE, Act, canonical, is_known
 from grounding_rewards.parsing.objects import (
-    AT_A_PLACE,
     KEYS,
     MAY_BE_WORDS,
     MOST,
@@ -222,8 +221,9 @@ def _add_places(kind: str, plain: list[Any], item: dict[str, Any], library: bool
     if kind in ("drag", "swipe") and len(numbers) >= 4 and not library:
         places += [numbers[:2], numbers[2:4]]
     elif len(numbers) >= 2:
-        places.append(numbers[:2])
-        if kind == "click" and len(numbers) > 2:
+        boxed = len(numbers) == 4 and not library and kind != "scroll"
+        places.append(numbers if boxed else numbers[:2])
+        if kind == "click" and len(numbers) > 2 and not boxed:
             item.setdefault("clicks", numbers[2])  # pyautogui.click(x, y, 2)
     elif numbers and not places:
         return False

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from grounding_rewards.actions import Act, canonical, is_known
-from grounding_rewards.parsing.objects import AT_A_PLACE, MOST, OPENAI, act_of
+from grounding_rewards.actions import AT_A_PLACE, Act, canonical, is_known
+from grounding_rewards.parsing.objects import MOST, OPENAI, act_of
 from grounding_rewards.parsing.patterns import GAP, PLACE, SPACES, either_case, place_in
 from grounding_rewards.parsing.readers import read_cropped, read_points
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use
@@ -84,7 +84,7 @@ def opened_between(text: str, begin: int, end: int, *, braces: bool = True) -> i
 
     An object in one whose last brace is missing is none: without ``braces`` objects do not count.
     """
-    calls = (match.start() for match in _OPEN_CALL.finditer(text, begin, end) if _known(match[1]))
+    calls = (match.start() for match in _OPEN_CALL.finditer(text, begin, end) if _known(match[1]) or match[1] == "do")
     brace = _OPEN_OBJECT.search(text, begin, end) if braces else None
     return min(next(calls, end + 1), brace.start() if brace else end + 1)
 
@@ -110,7 +110,8 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
         if word and word[1].lower() not in _NOUNS and not is_known(word[1]):
             return candidate._replace(act=Act(word[1], act.place))
     if verb := _SENTENCE.search(front):  # "Double-click the icon at (5, 6)"
-        return candidate._replace(act=Act(verb[1], act.place))
+        then = verb["move"] and _THEN_CLICK.match(text, candidate.end)
+        return candidate if then else candidate._replace(act=Act(next(filter(None, verb.groups())), act.place))
     named = _ALIAS_NAMES.finditer(front + text[candidate.begin : candidate.begin + 16])
     return candidate._replace(act=None) if any(_kind(match) not in ("", "click") for match in named) else candidate
 
@@ -141,7 +142,9 @@ def _of_run(text: str, first: int, last: int) -> Iterator[Candidate]:
             if not opened:
                 tops.append((*match.span(), inner))
         elif match["numeral"] is not None:
-            broken |= commas != bool(numbers)  # one comma between two numbers, and none before the first
+            # Between two numbers there is a comma or white space, and nothing before the first.
+            apart = commas == 1 or (not commas and text[match.start("numeral") - 1].isspace())
+            broken |= not apart if numbers else commas > 0
             numbers.append(number(match["numeral"]))
             commas = 0
         elif sign in "([":
@@ -201,18 +204,18 @@ def _of_top(text: str, top: Top) -> Iterator[Candidate]:
         yield Candidate(*span, form, Act("", tuple(numbers)))
 
 
-_PX = rf"(?:{SPACE}px)?"
-_ALONE = on_use(
-    rf"[\"'`*{{]*(?:[xX]{SPACE}[=:]{SPACE}(?P<x>{NUMBER}){_PX}{GAP}[yY]{SPACE}[=:]{SPACE}(?P<y>{NUMBER}){_PX}"
-    rf"|(?P<x1>{NUMBER}){_PX}{GAP}(?P<y1>{NUMBER}){_PX}(?:(?:,{SPACE}|[ \t]+(?:,{SPACE})?)(?P<x2>{NUMBER}){_PX}{GAP}(?P<y2>{NUMBER}){_PX})?)[\"'`*}}]*\.?"
+_BARE = (
+    rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER})(?:(?:,{SPACE}|[ \t]+(?:,{SPACE})?)(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER}))?"
 )
+"""Two or four numbers; two pairs on two lines are two places."""
+_ALONE = on_use(rf"[\"'`*{{]*{_BARE}[\"'`*}}]*\.?")
 _WRAP = on_use(
     rf"^{SPACE}(?:```[a-z]*\n|<answer>)?{SPACE}|{SPACE}(?:\n```|</answer>|\]\}}*{SPACE}(?:</tool_call>)?)?{SPACE}$"
 )
 
 
 def bare_numbers(text: str) -> Candidate | None:
-    """A text that is nothing but numbers: ``x, y``, ``x y``, ``x=.., y=..``, with px or without, or four of them.
+    """A text that is nothing but numbers: ``x, y`` or ``x y``, or four of them.
 
     The rest of a call that the prompt began, such as ``x, y]}}``, is one, too.
     """
@@ -240,17 +243,22 @@ _ALIASES = (
     rf"(?P<call>{_WORD})\((?P<ending>(?:s|es|ed)\))?",
     rf"{_KEY}(?P<named>{_PHRASE})(?P<prose>[ \t]+[A-Za-z])?",
     rf"(?:type|name|{either_case('operation|command|tool')})[\"'*]*{SPACE}[:=>][*]*{SPACE}[\"']?(?P<typed>{_WORD})",
-    rf"(?P<before>{_PHRASE})(?:[ \t]+(?:{'|'.join(_BEFORE_PLACES)}))?(?:{SPACE}[:=])?{SPACE}{_PLACE}",
+    rf"""(?P<before>{_PHRASE})(?:["'],)?(?:[ \t]+(?:{"|".join(_BEFORE_PLACES)}))?(?:{SPACE}[:=])?{SPACE}{_PLACE}""",
 )
 
 _SENTENCE_ACTION = either_case(
     "(?:double|triple|right|middle|long)[ -]?(?:click|tap|press)|scroll|swipe|drag|hover|type"
 )
 _SENTENCE_NEXT = either_case("up|down|left|right|over|on|the|this|that|it|an?|from")
+_SAID = "双击|右键点击|长按|悬停|滑动|滚动|拖动|拖拽|输入"
 _SENTENCE = on_use(
-    rf"""(?<![A-Za-z_])({_SENTENCE_ACTION})[ \t]+(?:(?:{_SENTENCE_NEXT})(?![A-Za-z])|["'“`])[^.!?\n(\[{{<]*$"""
+    rf"""(?:(?<![A-Za-z_])(?:(?P<verb>{_SENTENCE_ACTION})[ \t]+(?:(?:{_SENTENCE_NEXT})(?![A-Za-z])|["'“`])"""
+    rf"""|(?P<typed>{either_case("enter|write")})[ \t]+["'“`]"""
+    rf"""|(?P<move>{either_case("move")})[ \t]+(?:the|your)[ \t]+(?:mouse|cursor|pointer))"""
+    rf"""|(?:^|[。，；,.;:\n])[ 我请先再将会要]*(?P<said>{_SAID})(?![框条栏块]))[^.!?。\n(\[{{<]*$"""
 )
 """An action that a sentence tells to do, up to the place."""
+_THEN_CLICK = on_use(rf"[ \t]*,?[ \t]*(?:and|then)?[ \t]*(?:left[ -])?{either_case('click')}")
 
 # Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.
 _ALIAS_NAMES = on_use(rf"(?<![A-Za-z_])(?:{'|'.join(_ALIASES)})")
@@ -355,6 +363,21 @@ def tags_in(text: str) -> Iterator[Candidate]:
         yield Candidate(*match.span(), form, Act(named, place_in(match)))
 
 
+_ASIDE = on_use(
+    r"<(ref|reason(?:ing)?|analysis|explanation|rationale|scratchpad|operation|conclusion)>|<\|object_ref_start\|>"
+)
+
+
+def asides_in(text: str) -> Iterator[Candidate]:
+    """What is said in tags beside an answer, as "tool": labels, reasons and summaries."""
+    end = 0
+    for match in _ASIDE.finditer(text):
+        if match.start() >= end:
+            end = text.find(f"</{match[1]}>" if match[1] else "<|object_ref_end|>", match.end())
+            end = end if end >= 0 else len(text)
+            yield Candidate(match.start(), end, "tool", None)
+
+
 _CROP = on_use(rf"\({SPACE}Image_")
 
 
@@ -371,10 +394,9 @@ def crops_in(text: str) -> Iterator[Candidate]:
         yield Candidate(first, last, "cropped", Act("", tuple(place)))
 
 
-_BARE = rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER})(?:{GAP}(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER}))?"
 _LABELS = either_case(
-    "(?:click|target|center|final)[ _]points?|points?|coordinates?|coord|positions?|pos|location|loc|cent(?:er|re)|xy|pixel"
-    "|target|(?:final[ _])?answer|output|result|bbox(?:_2d)?|(?:bounding[ _])?box"
+    "(?:click[ _])?points?|coordinates?|coord|positions?|pos|location|loc|cent(?:er|re)|xy|pixel|target"
+    "|(?:final[ _])?answer|output|result|bbox(?:_2d)?|(?:bounding[ _])?box"
 )
 _IS = rf"(?:{SPACE}[:=][*`_]*{SPACE}[*`_]*|[ \t]+(?:is|are)(?:[ \t]+at)?:?[ \t]+)"
 _AT = f"(?:{either_case('click(?:ing)?|tap(?:ping)?|located')})[ \t]+(?:at|on)[ \t]+"
@@ -386,7 +408,7 @@ _FIELD = on_use(
     rf"(?:^|[^A-Za-z_])(?P<field>(?:(?:{_LABELS}|坐标|答案|位置)[*`_]*{_IS}|{_AT}){_BARE}(?![0-9.%]|{_MORE})"
     rf"|(?P<axes>{_SIDED}(?:(?:{GAP}|{SPACE};{SPACE}|{SPACES}and{SPACES})[\"'*]*{_SIDED})+)|{_BOXED})"
 )
-_SIDES = on_use(rf"({_SIDE})[^0-9.:=≈]*[:=≈]{SPACE}({NUMBER})")
+_SIDES = on_use(rf"(?:^|[^A-Za-z_])({_SIDE})[^0-9.:=≈]*[:=≈]{SPACE}({NUMBER})")
 _TABBED = on_use(r"(?:^|[\t\n])(?P<line>action:[^\n]*)")
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grounding_rewards.actions import Act, canonical, is_click, is_known
+from grounding_rewards.actions import AT_A_PLACE, Act, canonical, is_click, is_known
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.literal import LiteralError, read_json, read_json5, read_literal
 from grounding_rewards.parsing.patterns import KEY, PLACE, place_in
@@ -240,7 +240,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
               "coordinate1", "point1", "touch_point"),
     "place": ("coordinate", "point_2d", "point", "position", "coordinates", "points", "point2d", "mean", "element",
               "click_point", "center", "location", "loc", "xy", "target", "element_position", "coords", "pos", "at",
-              "click_coordinates"),
+              "click_coordinates", "POINT"),
     "box": ("bbox_2d", "bbox", "box", "box_2d", "bbox2d", "bounding_box", "boundingBox", "boxes", "bounds", "rect",
             "objects"),
     "to": ("coordinate2", "end_coordinate", "end_point", "end_box", "end", "to_coord", "endCoordinate", "to", "point2",
@@ -260,12 +260,6 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 
 OPENAI = frozenset({"click", "double_click", "scroll", "type", "wait", "keypress", "drag", "move", "screenshot"})
 """Values of ``type`` that name an action; others, such as ``input``, may be the type of an element."""
-
-AT_A_PLACE = frozenset(
-    {"click", "double_click", "triple_click", "right_click", "middle_click", "long_press", "hover", "drag", "scroll",
-     "swipe", "mouse_down", "mouse_up"}
-)  # fmt: skip
-"""Actions at a place, in the vocabulary's words."""
 
 _PART_OF_KEY = {key: part for part, keys in KEYS.items() for key in keys}
 _PLACES = ("start", "place", "box", "to")

@@ -20,8 +20,11 @@ def alone(pattern: str) -> str:
 # Refusals: refusal | None. | <answer>[-1, -1]</answer>
 _GONE = "|".join(rf"{number}{SPACE},{SPACE}{number}" for number in ("-1", "-100"))
 _WORD = f"(?:{either_case('refusal|null|none|there are none')})"
-_ANSWER = rf"""["'`]*(?:{_WORD}|[(\[]{SPACE}(?:{_GONE}){SPACE}[)\]])["'`.]*"""
-REFUSAL = form("refusal", rf"{_ANSWER}|<answer>{SPACE}{_ANSWER}{SPACE}</answer>", whole=True)
+_ANSWER = rf"""["'`*]*(?:{_WORD}|[(\[]{SPACE}(?:{_GONE}){SPACE}[)\]])["'`*.]*"""
+_FENCED = rf"```[a-z]*\n{SPACE}{_ANSWER}{SPACE}```"
+REFUSAL = form(
+    "refusal", rf"(?:[Aa]nswer:{SPACE})?{_ANSWER}|{_FENCED}|<answer>{SPACE}{_ANSWER}{SPACE}</answer>", whole=True
+)
 
 # Parentheses: (512, 384) of GTA1, Gelato, UGround
 _PAIR = rf"\({SPACE}{X_Y}{SPACE}\)"
