@@ -24,13 +24,13 @@ from grounding_rewards.parsing.candidates import (
     Candidate,
     asides_in,
     bare_numbers,
-    bare_places,
     crops_in,
-    fields_in,
     guarded,
     lines_in,
     opened_between,
     parts,
+    places_between,
+    steps_in,
     tags_in,
 )  # fmt: skip
 from grounding_rewards.parsing.objects import (
@@ -206,7 +206,7 @@ class AnyForm(Form):
         for span in [*spans, Candidate(len(text), len(text), "", None)]:
             if span.begin < end:
                 continue  # a part of the one before
-            found += bare_places(text, end, span.begin)
+            found += places_between(text, end, span.begin)
             if span.form:
                 opened = opened_between(text, end, span.begin, braces=text[span.begin] != "{")
                 found.append(guarded(text, end, opened, span))
@@ -237,8 +237,9 @@ class AnyForm(Form):
             yield from asides_in(text)
             yield from tags_in(text)
             yield from self._functions(text)
+        if "\t" in text:
+            yield from steps_in(text)
         yield from lines_in(text)
-        yield from fields_in(text)
 
     def _is_tool(self, name: Any) -> bool:
         if not isinstance(name, str) or (is_known(name) and name):
@@ -357,7 +358,7 @@ _TURNS = on_use(
 _ASKED = re.compile(
     r"<tool_response>|<\|im_start\|>(?:user|tool)|<start_of_turn>user|\nuser\n<image>|(?:^|\n)(?:USER|Human):"
 )
-_TURN_SIGNS = re.compile("tool_response>|assistant|ASSISTANT:|Assistant:|<start_of_turn>|user|USER:|Human:")
+_TURN_SIGNS = ("tool_response>", "assistant", "ASSISTANT:", "Assistant:", "<start_of_turn>", "user", "USER:", "Human:")
 # Plain <think> is for the option ``thinking`` to drop.
 _THINKING = "[a-z_:]+think|think_[a-z_0-9]+|[a-z_]*thinking|THINK|Think|thoughts?"
 _THOUGHT = re.compile(
@@ -381,7 +382,7 @@ _UNIT = re.compile("(?<=[0-9]) ?px(?![A-Za-z])")
 
 def answer_of(text: str) -> str:
     """Return the part of a text that can hold the answer: without earlier turns and thoughts."""
-    if _TURN_SIGNS.search(text):
+    if any([sign in text for sign in _TURN_SIGNS]):  # noqa: C419 (faster so)
         text = _last(text, _TURNS)
         text = "" if _ASKED.search(text) else text
     if "hink" in text or "THINK" in text or "thought" in text or "channel" in text:
@@ -437,7 +438,7 @@ def _said(item: Mapping[Any, Any], begin: int, end: int) -> Candidate | None:
     return None
 
 
-_NONE = ([], {}, "None", "none", "null", "refusal")
+_NONE: tuple[Any, ...] = ([], {}, "None", "none", "null", "refusal")
 
 
 def _sole_act(text: str) -> Act | None:
@@ -548,7 +549,7 @@ _GUARDS = (
     rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
     rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?{NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
-    "[\uff08-\uff5d\u3010\u3011\u25c1]|双击|右键|长按|悬停|滑动|滚动|拖|输入",
+    "[\uff08-\uff5d\u3010\u3011\u25c1双右长悬滑滚拖输]",
 )
 """Prose in which one of these occurs holds more than its sole place."""
 

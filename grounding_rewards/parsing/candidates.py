@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -52,6 +53,7 @@ _NOUNS = frozenset({
     "is", "tuple", "xy", "x", "y", "target", "answer", "place", "pos", "image", "on", "to", "in", "near", "around",
 })  # fmt: skip
 _QUOTED_KEY = re.compile(rf"""["']{SPACE}:{SPACE}$""")
+_LETTERS, _LONGEST_NAME = string.ascii_letters + "_", 40
 _OPEN_OBJECT = re.compile(r"""\{[ \t\r\n]*["']""")
 _OPEN_TAG = on_use(rf"<(?:\|box_start\||{TAG})>{SPACE}$")
 _ATTACHED = re.compile(r"(?:^|[^A-Za-z_0-9.])([a-z_][A-Za-z_0-9]{1,39})\Z")
@@ -79,14 +81,30 @@ def bare_places(text: str, begin: int, end: int) -> list[Candidate]:
     return [guarded(text, begin, opened, each) for each in found]
 
 
+def places_between(text: str, begin: int, end: int) -> Iterator[Candidate]:
+    """Numbers behind labels and in brackets, between two spans."""
+    for field in fields_in(text, begin, end):
+        yield from bare_places(text, begin, field.begin)
+        yield guarded(text, begin, opened_between(text, begin, field.begin), field)
+        begin = field.end
+    yield from bare_places(text, begin, end)
+
+
 def opened_between(text: str, begin: int, end: int, *, braces: bool = True) -> int:
     """The place of a call of a known name or an object that opens and does not close; what follows is a part of it.
 
     An object in one whose last brace is missing is none: without ``braces`` objects do not count.
     """
-    calls = (match.start() for match in _OPEN_CALL.finditer(text, begin, end) if _known(match[1]) or match[1] == "do")
+    bracket, opened = text.find("(", begin, end), end + 1
+    while bracket >= 0:
+        head = text[max(bracket - _LONGEST_NAME, begin) : bracket]
+        word = head[len(head.rstrip(_LETTERS)) :]
+        if (_known(word) or word == "do") and not text.startswith(("s)", "es)", "ed)"), bracket + 1):
+            opened = bracket - len(word)
+            break
+        bracket = text.find("(", bracket + 1, end)
     brace = _OPEN_OBJECT.search(text, begin, end) if braces else None
-    return min(next(calls, end + 1), brace.start() if brace else end + 1)
+    return min(opened, brace.start() if brace else end + 1)
 
 
 def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candidate:
@@ -99,24 +117,25 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     front = text[max(begin, candidate.begin - _FAR) : candidate.begin]
     if act.name or not front or front.isspace():
         return candidate
-    if called := _HEADED.search(front):
+    if (text[candidate.begin] == "{" or "nput:" in front) and (called := _HEADED.search(front)):
         return candidate._replace(act=act._replace(name=called[1] or called[2] or called[3]))
     if candidate.form in _BRACKETED:
-        if _SIZED.search(front):
+        if _SIZED.search(front[-_NEAR:]):
             return candidate._replace(form="tool")
         if _QUOTED_KEY.search(front) or _OPEN_TAG.search(front):
             return candidate._replace(act=None)
-        word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front)
+        word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front[-_NEAR:])
         if word and word[1].lower() not in _NOUNS and not is_known(word[1]):
             return candidate._replace(act=Act(word[1], act.place))
-    if verb := _SENTENCE.search(front):  # "Double-click the icon at (5, 6)"
+    verb = _SENTENCE.search(front) or (None if front.isascii() else _CHINESE.search(front))
+    if verb:  # "Double-click the icon at (5, 6)"
         then = verb["move"] and _THEN_CLICK.match(text, candidate.end)
         return candidate if then else candidate._replace(act=Act(next(filter(None, verb.groups())), act.place))
     named = _ALIAS_NAMES.finditer(front + text[candidate.begin : candidate.begin + 16])
     return candidate._replace(act=None) if any(_kind(match) not in ("", "click") for match in named) else candidate
 
 
-_FAR = 200
+_FAR, _NEAR = 200, 80
 _BRACKETED = frozenset({"bare_tuple", "bare_list", "nested_list", "corner_tuples", "corner_lists"})
 
 
@@ -250,19 +269,21 @@ _SENTENCE_ACTION = either_case(
     "(?:double|triple|right|middle|long)[ -]?(?:click|tap|press)|scroll|swipe|drag|hover|type"
 )
 _SENTENCE_NEXT = either_case("up|down|left|right|over|on|the|this|that|it|an?|from")
-_SAID = "双击|右键点击|长按|悬停|滑动|滚动|拖动|拖拽|输入"
 _SENTENCE = on_use(
-    rf"""(?:(?<![A-Za-z_])(?:(?P<verb>{_SENTENCE_ACTION})[ \t]+(?:(?:{_SENTENCE_NEXT})(?![A-Za-z])|["'“`])"""
-    rf"""|(?P<typed>{either_case("enter|write")})[ \t]+["'“`]"""
-    rf"""|(?P<move>{either_case("move")})[ \t]+(?:the|your)[ \t]+(?:mouse|cursor|pointer))"""
-    rf"""|(?:^|[。，；,.;:\n])[ 我请先再将会要]*(?P<said>{_SAID})(?![框条栏块]))[^.!?。\n(\[{{<]*$"""
+    rf"""(?<![A-Za-z_])(?:({_SENTENCE_ACTION})[ \t]+(?:(?:{_SENTENCE_NEXT})(?![A-Za-z])|["'“`])"""
+    rf"""|({either_case("enter|write")})[ \t]+["'“`]"""
+    rf"""|(?P<move>{either_case("move")})[ \t]+(?:the|your)[ \t]+(?:mouse|cursor|pointer))[^.!?\n(\[{{<]*$"""
+)
+_CHINESE = on_use(
+    r"(?:^|[。，；,.;:\n])[ 我请先再将会要]*(?P<move>)"
+    r"(双击|右键点击|长按|悬停|滑动|滚动|拖动|拖拽|输入)(?![框条栏块])"
+    r"[^.!?。\n(\[{<]*$"
 )
 """An action that a sentence tells to do, up to the place."""
 _THEN_CLICK = on_use(rf"[ \t]*,?[ \t]*(?:and|then)?[ \t]*(?:left[ -])?{either_case('click')}")
 
 # Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.
 _ALIAS_NAMES = on_use(rf"(?<![A-Za-z_])(?:{'|'.join(_ALIASES)})")
-_OPEN_CALL = re.compile(rf"(?<![A-Za-z_])({_WORD})\((?!(?:s|es|ed)\))")
 _CAMEL = re.compile("[a-z][A-Z]")
 
 
@@ -364,7 +385,7 @@ def tags_in(text: str) -> Iterator[Candidate]:
 
 
 _ASIDE = on_use(
-    r"<(ref|reason(?:ing)?|analysis|explanation|rationale|scratchpad|operation|conclusion)>|<\|object_ref_start\|>"
+    r"<(?:(ref|reason(?:ing)?|analysis|explanation|rationale|scratchpad|operation|conclusion)>|\|object_ref_start\|>)"
 )
 
 
@@ -400,14 +421,15 @@ _LABELS = either_case(
 )
 _IS = rf"(?:{SPACE}[:=][*`_]*{SPACE}[*`_]*|[ \t]+(?:is|are)(?:[ \t]+at)?:?[ \t]+)"
 _AT = f"(?:{either_case('click(?:ing)?|tap(?:ping)?|located')})[ \t]+(?:at|on)[ \t]+"
-_MORE = r"[ \t]*(?:[,;/x×-]|,?[ \t]*(?:or|and|to))?[ \t]*-?[0-9]"
+_MORE = r"(?:[ \t]*[,;/x×-]|(?:[ \t]*,)?[ \t]+(?:or|and|to))?[ \t]*-?[0-9]"
 _BOXED = rf"\\f?boxed\{{(?:{PLACE.replace('?P<', '?P<t')}\}}|[^{{}}]*\Z)"
 _SIDE = f"(?:{either_case('(?:x|y)(?:_?min|_?max|1|2)?|left|top|right|bottom|w(?:idth)?|h(?:eight)?')})"
-_SIDED = rf"{_SIDE}(?:[ _-]coordinate|坐标)?[\"'*]*{SPACE}[:=≈]{SPACE}{NUMBER}(?:{SPACE}px)?(?![0-9.%])"
+_SIDED = rf"{_SIDE}(?:[ _-]coordinate|坐标)?[\"'*]*{SPACE}[:=≈]{SPACE}{NUMBER}(?![0-9.%])"
 _FIELD = on_use(
-    rf"(?:^|[^A-Za-z_])(?P<field>(?:(?:{_LABELS}|坐标|答案|位置)[*`_]*{_IS}|{_AT}){_BARE}(?![0-9.%]|{_MORE})"
+    rf"(?<![A-Za-z_])(?:(?:(?:{_LABELS}|坐标|答案|位置)[*`_]*{_IS}|{_AT}){_BARE}(?![0-9.%]|{_MORE})"
     rf"|(?P<axes>{_SIDED}(?:(?:{GAP}|{SPACE};{SPACE}|{SPACES}and{SPACES})[\"'*]*{_SIDED})+)|{_BOXED})"
 )
+_MAY_BE_FIELD = on_use(r"[:=≈][*`_\s]*-?[.0-9]|(?:is|are|at|on):?[ \t]+-?[.0-9]|boxed\{")
 _SIDES = on_use(rf"(?:^|[^A-Za-z_])({_SIDE})[^0-9.:=≈]*[:=≈]{SPACE}({NUMBER})")
 _TABBED = on_use(r"(?:^|[\t\n])(?P<line>action:[^\n]*)")
 
@@ -423,36 +445,33 @@ def _by_side(written: str) -> Iterator[dict[str, float]]:
     yield item
 
 
-def fields_in(text: str) -> Iterator[Candidate]:
-    """``point:x,y`` of Step-GUI, and its lines of ``key:value`` between tabs."""
-    taken = -1
+def steps_in(text: str) -> Iterator[Candidate]:
+    """Lines of ``key:value`` between tabs, as Step-GUI writes them."""
     for match in _TABBED.finditer(text):
         fields = dict(part.split(":", 1) for part in match["line"].split("\t") if ":" in part)
         item: dict[str, Any] = {key.strip(): value.strip() for key, value in fields.items()}
         if "\t" not in match["line"] or not is_known(item["action"]):
             continue
-        begin, taken = match.start("line"), match.end()
-        open_ended = taken == len(text) and any([is_cut(item.get(key, "")) for key in ("point", "point2")])  # noqa: C419
+        end = match.end()
+        open_ended = end == len(text) and any([is_cut(item.get(key, "")) for key in ("point", "point2")])  # noqa: C419
         if not item.get("point1"):
             item.pop("to", None)
-        yield Candidate(
-            begin,
-            taken,
-            "bare_numbers",
-            None if open_ended and match["line"].endswith(item.get("point", "-")) else act_of(item),
-        )
-    for match in _FIELD.finditer(text):
-        begin, end = match.span("field")
-        if begin < taken:
-            continue
-        cut = end == len(text) and is_cut(match[0])
-        if not match["axes"]:
-            place = () if cut else place_in(match)
-            yield Candidate(begin, end, "bare_numbers", Act("", place) if place else None)
-            continue
-        acts = [act for item in _by_side(match["axes"]) if (act := act_of(item))]
-        for act, (first, last) in zip(acts, parts(begin, end, len(acts)), strict=True):
-            yield Candidate(first, last, "bare_numbers", None if cut else act)
+        cut = open_ended and match["line"].endswith(item.get("point", "-"))
+        yield Candidate(match.start("line"), end, "bare_numbers", None if cut else act_of(item))
+
+
+def fields_in(text: str, begin: int, end: int) -> Iterator[Candidate]:
+    r"""Numbers behind labels, names of sides or in LaTeX's box: ``point:x,y``, ``x=.., y=..``, ``\boxed{x, y}``."""
+    for match in _FIELD.finditer(text, begin, end) if _MAY_BE_FIELD.search(text, begin, end) else ():
+        cut = match.end() == len(text) and is_cut(match[0])
+        if match["axes"]:
+            acts = [act for item in _by_side(match["axes"]) if (act := act_of(item))]
+            for act, (first, last) in zip(acts, parts(*match.span(), len(acts)), strict=True):
+                yield Candidate(first, last, "bare_numbers", None if cut else act)
+        elif place := place_in(match):
+            yield Candidate(*match.span(), "bare_numbers", None if cut else Act("", place))
+        elif match.end() == len(text):  # an open box
+            yield Candidate(*match.span(), "bare_numbers", None)
 
 
 # Lines that are an action: OS-Atlas's, one word, and a name in front of a place.
