@@ -339,7 +339,7 @@ _CALLS_IN_TAGS = (
     ('<invoke name="', "</invoke>", '<parameter name="', ">", "</parameter>"),
     ("<tool_call>", "</tool_call>", _ARG_KEY, "</arg_key>", "</arg_value>"),
 )
-"""What begins a call and ends it, begins a key and ends it, and ends its value."""
+"""Begin and end of a call, begin and end of a key, and end of its value."""
 
 _QUOTES = "\"' \t\n"
 

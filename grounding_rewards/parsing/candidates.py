@@ -390,7 +390,7 @@ _ASIDE = on_use(
 
 
 def asides_in(text: str) -> Iterator[Candidate]:
-    """What is said in tags beside an answer, as "tool": labels, reasons and summaries."""
+    """Labels, reasons and summaries in tags beside an answer, as "tool"."""
     end = 0
     for match in _ASIDE.finditer(text):
         if match.start() >= end:
