@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from grounding_rewards.batch.joining import Join
     from grounding_rewards.batch.table_scorer import TableScorer
     from grounding_rewards.checks.accuracy import Evaluation
+    from grounding_rewards.scoring import Recipe
 
 _SETTINGS = 12  # of those tried for a fit that a page shows
 _UNKNOWN = 16.0, 9.0  # sides of a screen of unknown size
@@ -84,16 +85,12 @@ def check_data(
     """
     from grounding_rewards.batch.checked import check_rows
     from grounding_rewards.batch.joining import Join
-    from grounding_rewards.batch.table_scorer import TableScorer
 
     answered = any(chosen.get(name) is not None for name in ("response_space", "family", "model"))
     own = {} if answered else {"response_space": chosen.get("target_space") or "pixel"}
     built = catalogue.recipe(recipe, **{**(own if recipe == "click" else {}), **chosen})
-    report = terminal.REPORTING
-    scorer = TableScorer(
-        built, columns, "abstain", box_format, images, answered=False, on_note=report.note, on_warning=report.warn
-    )
-    join = Join(reporting=report, encoding=encoding, shape=shape)
+    scorer = _unanswered(built, columns, box_format, images)
+    join = Join(reporting=terminal.REPORTING, encoding=encoding, shape=shape)
     if html is not None:
         check_page(html, [file])
     check = check_rows(
@@ -295,15 +292,21 @@ def _screens(file: Path, columns: Any, box_format: Any, images: Any, chosen: Map
     """Return some of a file's targets."""
     from grounding_rewards.batch.checked import targets_of
     from grounding_rewards.batch.joining import Join
-    from grounding_rewards.batch.table_scorer import TableScorer
 
     space = chosen.get("target_space") or "pixel"
     own = catalogue.recipe("click", response_space="pixel", target_space=space)
-    report = terminal.REPORTING
-    scorer = TableScorer(
-        own, columns, "abstain", box_format, images, answered=False, on_note=report.note, on_warning=report.warn
-    )
-    return Screens.of(targets_of(file, scorer, Join(reporting=report)), seed=seed)
+    scorer = _unanswered(own, columns, box_format, images)
+    return Screens.of(targets_of(file, scorer, Join(reporting=terminal.REPORTING)), seed=seed)
+
+
+def _unanswered(
+    recipe: Recipe, columns: options.FileColumns, box_format: options.BoxFormats, images: options.SizedImages
+) -> TableScorer:
+    """Return a scorer that reads a file's targets alone."""
+    from grounding_rewards.batch.table_scorer import TableScorer
+
+    note, warn = terminal.note, terminal.warn
+    return TableScorer(recipe, columns, "abstain", box_format, images, answered=False, on_note=note, on_warning=warn)
 
 
 def _finding(name: str, rows: Sequence[Earned]) -> Finding | None:

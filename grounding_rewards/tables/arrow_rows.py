@@ -34,13 +34,12 @@ FEW_ROWS = 16
 
 The size that such a file states is no guide: it may count an image that many rows repeat once.
 """
-# Arrow types of new columns that are declared by a Python type; others are declared by an Arrow type.
 _MAGIC = b"ARROW1"
 _UNFIT = (pa.ArrowException, OverflowError)  # OverflowError: whole numbers beyond 64 bits
 """Errors of Arrow where values share no type, or fit none."""
 
 _TYPES = {float: pa.float64(), str: pa.string()}
-
+"""Arrow types of new columns that are declared by a Python type; others are declared by an Arrow type."""
 
 LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 

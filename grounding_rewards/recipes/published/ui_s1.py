@@ -244,10 +244,7 @@ def _own_action(action: Any, target: Mapping[str, Any]) -> Any:
     if not all(_fits(key, value) for key, value in fields.items()):
         return action  # the reader will complain
     place = target.get("point") or target.get("bbox")
-    try:
-        name, arguments = normalised(fields["name"], {key: fields[key] for key in fields if key != "name"})
-    except (AttributeError, TypeError, ValueError):  # a field of another type, of which the reader will complain
-        return action
+    name, arguments = normalised(fields["name"], {key: fields[key] for key in fields if key != "name"})
     if name in _BUTTONS:
         return {"name": "system_button", "button": name}
     if name == "open_app":
