@@ -14,12 +14,14 @@ from grounding_rewards.parsing import TaggedDialect
 from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.named import build
 from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, in_vocabulary, shown_with
-from grounding_rewards.scoring import ACTION, KINDS, Recipe, Source
+from grounding_rewards.scoring import ACTION, KINDS, POINT, Recipe, Source
 from grounding_rewards.verifiers import (
     ActionMatch,
     Consensus,
     CorrectRefusal,
+    DenseDistance,
     EndHit,
+    Exploration,
     Hit,
     InConsensus,
     NearPoint,
@@ -78,9 +80,9 @@ def composite(
         success: what makes ``acc``, which is 1 where it is above 0: the name of a part, or a verifier, by name or with
             its arguments. Default: the first part that is a ``verdict``; else, where a part judges actions, the first
             that is an ``action_match`` or ``suggestion``, else one with the reach around points and the enlarging of
-            the first ``hit``, ``near_point`` or ``end_hit`` that has any; else, where a part is of the ``matched_...``
-            family, a ``matched_f1`` of 1 with its arguments; else the first that is a ``hit`` (else a ``hit`` of
-            default arguments); of the last two, or the right refusal where a part is ``correct_refusal``.
+            the first part that has any; else, where a part is of the ``matched_...`` family, a ``matched_f1`` of 1 with
+            its arguments; else the first that is a ``hit`` (else a ``hit`` with the reach of the first part that has
+            one); of the last two, or the right refusal where a part is ``correct_refusal``.
         space: the space in which the verifiers work.
         dialect: how answers are written, as in ``click``; default ``"auto"``, or ``"auto_action"`` where a part judges
             actions, which asks for a dialect that shares the vocabulary of ``actions.ACTIONS``; only ``action_type``
@@ -89,9 +91,9 @@ def composite(
             "common" stands for those that models often use, such as "The element is not visible.".
         tools: parts of the names of further tools, as in ``click``.
         accepts: kinds of target that it can judge: bbox, polygon, circle, point, refusal, action. Default: the first
-            three; point where a ``hit``, ``action_match`` or ``suggestion`` has a reach around points, refusal where a
-            part is ``correct_refusal`` or ``refusal_match``, and where one judges whole actions, as ``action_match``,
-            ``suggestion`` and ``verdict`` do; action where a part judges actions.
+            three; point where success has a reach around points, refusal where a part is ``correct_refusal`` or
+            ``refusal_match``, and where one judges whole actions, as ``action_match``, ``suggestion`` and ``verdict``
+            do; action where a part judges actions.
         label_free: whether nothing is compared with targets, which then may be None or say no more than ``id`` and
             sizes. ``acc`` does not say that a response is right then: ``success`` is one that looks at no target, by
             default ``in_consensus`` of the same size as the first part that is a ``consensus``.
@@ -160,7 +162,7 @@ def composite(
         space=inside,
         response_space=response,
         target_space=CoordSpace.PIXEL,
-        accepts=frozenset() if label_free else _accepts(accepts, [*each, *walk(acc)]),
+        accepts=frozenset() if label_free else _accepts(accepts, [*each, *walk(acc)], acc),
         source=Source("grounding-rewards"),
         answers="all" if "points" in reward.needs | acc.needs else "only",
         label_free=label_free,
@@ -203,10 +205,10 @@ def _success(success: Any, terms: Mapping[str, Verifier], each: list[Verifier], 
     if success is None and (verdicts := [term for term in each if isinstance(term, Verdict)]):
         return verdicts[0]
     if success is None and _judges_actions(each):
-        return next((term for term in each if isinstance(term, ActionMatch)), _match(each))
+        return next((term for term in each if isinstance(term, ActionMatch)), ActionMatch(*_reach(each)))
     if success is None:
         matched = next((term for term in each if isinstance(term, Matched)), None)
-        hit = next((term for term in each if isinstance(term, Hit)), Hit()) if matched is None else _exact(matched)
+        hit = _exact(matched) if matched else next((term for term in each if isinstance(term, Hit)), _reaching(each))
         refusals = [term for term in each if isinstance(term, CorrectRefusal)]
         return best(hit=hit, refusal=refusals[0]) if refusals else hit
     if isinstance(success, str) and success in terms:
@@ -233,27 +235,35 @@ def _exact(matched: Matched) -> Verifier:
     return steps("f1", MatchedF1(matched.polygon, matched.point_radius), edges=[1.0], values=[0.0, 1.0])
 
 
-def _match(terms: Iterable[Verifier]) -> ActionMatch:
-    """A match that reaches as far as the first part with a reach does."""
+def _reach(terms: Iterable[Verifier]) -> tuple[float | None, float | None, float]:
+    """Return the reach around points, in units or as a share, and the enlarging of the first part that has any."""
     for term in terms:
-        match = ActionMatch()
-        if isinstance(term, Hit):
-            match = ActionMatch(term.point_radius, term.point_share, term.enlarge)
-        elif isinstance(term, NearPoint):
-            match = ActionMatch(term.radius, term.share)
-        elif isinstance(term, EndHit):
-            match = ActionMatch(term.radius, term.share, term.enlarge)
-        if match != ActionMatch():  # a part of default arguments has no reach to take over
-            return match
-    return ActionMatch()
+        if isinstance(term, Hit | NearPoint | EndHit | DenseDistance | Exploration):
+            fields = vars(term)
+            radius, share = (fields.get(f"point_{name}", fields.get(name)) for name in ("radius", "share"))
+            if (reach := (radius, share, fields.get("enlarge", 1.0))) != (None, None, 1.0):
+                return reach
+    return None, None, 1.0
 
 
-def _accepts(accepts: Any, terms: Iterable[Verifier]) -> frozenset[str]:
+def _reaching(terms: Iterable[Verifier]) -> Hit:
+    radius, share, _ = _reach(terms)
+    return Hit(point_radius=radius, point_share=share)
+
+
+def _accepts(accepts: Any, terms: Iterable[Verifier], success: Verifier) -> frozenset[str]:
+    judged = judges_of(success)
+    reaches = POINT in judged or not judged  # a function of one's own does not say what it judges
     if accepts is None:
-        return PLACES.union(*(judges_of(term) for term in terms))
+        return PLACES.union(*(judges_of(term) for term in terms)) - (frozenset() if reaches else {POINT})
     kinds = frozen(accepts)
     if not isinstance(kinds, tuple) or not kinds or not set(kinds) <= set(KINDS):
         raise RecipeError(f"composite: option accepts: got {accepts!r:.80}; expected a list of {', '.join(KINDS)}")
+    if POINT in kinds and not reaches:
+        raise RecipeError(
+            f"composite: option accepts: got point, and success ({called(success)}) has no reach around points: none "
+            'would ever be right; set it, such as success={"verifier": "near_point", "radius": 14}'
+        )
     return frozenset(kinds)
 
 

@@ -14,7 +14,16 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
-from grounding_rewards.verifiers.hit import CIRCLE, POINT, POLYGON, PolygonRule, inside_regions, near_points, screens
+from grounding_rewards.verifiers.hit import (
+    CIRCLE,
+    POINT,
+    POLYGON,
+    PolygonRule,
+    inside_regions,
+    judged_places,
+    near_points,
+    screens,
+)  # fmt: skip
 from grounding_rewards.verifiers.options import Length, Part, Positive, Range
 from grounding_rewards.verifiers.terms import NEEDS_SCREEN, PLACES, OfPlaces
 
@@ -77,6 +86,10 @@ class DenseDistance(OfPlaces):
 
     needs = NEEDS_SCREEN
     rivals = "point_radius", "point_share"
+
+    @property
+    def judges(self) -> frozenset[str]:
+        return judged_places(self.point_radius, self.point_share)
 
     def places(self, rollouts: Rollouts) -> Floats:
         regions, xy = rollouts.targets.regions, rollouts.predictions.xy

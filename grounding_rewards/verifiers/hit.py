@@ -109,6 +109,7 @@ class NearPoint(OfPlaces):
     border: Border = "inclusive"
 
     rivals, needs_one = ("radius", "share"), True
+    judges = PLACES | {"point"}
 
     def places(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions

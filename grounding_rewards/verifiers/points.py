@@ -12,7 +12,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.verifiers.hit import PolygonRule, inside_regions, judged_places, pairs_inside
 from grounding_rewards.verifiers.options import Length
-from grounding_rewards.verifiers.terms import PLACES, Term
+from grounding_rewards.verifiers.terms import Term
 
 NEEDS_POINTS = frozenset({"points"})
 
@@ -154,7 +154,10 @@ class Exploration(Term):
     point_radius: Length | None = None
 
     low = -1.0
-    judges = PLACES
+
+    @property
+    def judges(self) -> frozenset[str]:
+        return judged_places(self.point_radius, None)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         predictions, regions = rollouts.predictions, rollouts.targets.regions

@@ -196,6 +196,35 @@ def test_the_reach_of_the_default_success(parts, reach):
     assert (success.point_radius, success.point_share, success.enlarge) == reach
 
 
+@pytest.mark.parametrize(
+    ("part", "reach"),
+    [
+        ({"verifier": "near_point", "radius": 14}, (14, None)), ({"verifier": "near_point", "share": 0.2}, (None, 0.2)),
+        ({"verifier": "dense_distance", "point_radius": 14}, (14, None)),
+        ({"verifier": "exploration", "point_radius": 14}, (14, None)),
+        ({"verifier": "dense_distance", "point_share": 0.2}, (None, 0.2)),
+    ],
+)  # fmt: skip
+def test_a_part_with_a_reach_around_points_judges_them_and_so_does_the_default_success(part, reach):
+    recipe = build({"mine": {**part, "weight": 1}})
+    assert (recipe.success.point_radius, recipe.success.point_share) == reach
+    scores = recipe.score(["(50, 60)", "(90, 90)"], [{"point": [50, 50], "image_size": [100, 100]}] * 2)
+    assert scores.acc.tolist() == [1.0, 0.0]
+    assert scores.total[0] > scores.total[1]
+
+
+def test_points_that_success_could_never_find_right_are_no_targets():
+    # point_distance has a score for each of them, and the default success, a hit without a reach, was 0 for all.
+    point = {"point": [50, 50], "image_size": [100, 100]}
+    with pytest.raises(gr.TargetError, match="expected one of bbox, circle, polygon"):
+        build({"point_distance": 1}).score("(50, 50)", point)
+    near = build({"point_distance": 1}, success={"verifier": "near_point", "radius": 5})
+    assert near.score("(50, 54)", point).acc.tolist() == [1.0]
+    assert build({"point_distance": 1}).score("(50, 54)", {"bbox": [40, 40, 60, 60], **point}).acc.tolist() == [1.0]
+    with pytest.raises(gr.RecipeError, match=r"got point, and success \(Hit\) has no reach around points: none would"):
+        build({"gaussian_point": 1}, accepts=["bbox", "point"])
+
+
 def test_success_may_be_any_that_looks_at_no_target(tmp_path):
     texts, free = ["(100, 80)", "(105, 80)", "(300, 280)", "?"], {"label_free": True}
     assert build({"format": 1}, success="format", **free).score(texts, None).acc.tolist() == [1.0, 1.0, 1.0, 0.0]
