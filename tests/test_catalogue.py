@@ -101,8 +101,15 @@ def test_options_go_over_those_in_the_dict_and_leave_it_alone():
     assert config == {"name": "gelato", "format_weight": 0.1, "answers": "last"}
 
 
-def test_a_numpy_weight_is_a_weight():
-    assert gr.recipe("gelato", format_weight=np.float64(0.5)) == gr.recipe("gelato", format_weight=0.5)
+def test_numbers_and_arrays_of_numpy_are_options_like_those_of_python():
+    for weight in (np.float64(0.5), np.float32(0.5), np.array(0.5)):
+        recipe = gr.recipe("click", response_space="pixel", format_weight=weight, point_radius=np.int64(14))
+        assert recipe == gr.recipe("click", response_space="pixel", format_weight=0.5, point_radius=14)
+        assert json.loads(json.dumps(recipe.to_dict())) == recipe.to_dict()
+    steps = {"part": {"d": "dense_distance"}, "edges": np.array([0.5]), "values": [np.float32(0), 1]}
+    parts = {"hit": np.int64(1), "close": {"weight": np.float32(1), "steps": steps}}
+    assert gr.recipe("composite", response_space="pixel", parts=parts).high == 2.0
+    assert gr.recipe("click", model="qwen2_5_vl", max_pixels=np.int64(1003520)).resizing.max_pixels == 1003520
 
 
 def test_overridden_spaces_change_the_score():

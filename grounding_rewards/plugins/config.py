@@ -28,6 +28,8 @@ def frozen(value: Any) -> Any:
         return FrozenDict({key: frozen(each) for key, each in value.items()})
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return tuple([frozen(each) for each in value])
+    if hasattr(value, "tolist"):  # numbers and arrays of numpy
+        return frozen(value.tolist())
     return value
 
 
