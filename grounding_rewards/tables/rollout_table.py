@@ -184,6 +184,9 @@ class RolloutTable:
         try:
             yield
         except duckdb.Error as error:
+            said = str(error).removeprefix("Invalid Input Error: ")
+            if said.startswith(tuple(f"{each.path}, row " for each in self.each)):  # what its own query found
+                raise TableError(said) from None
             raise TableError(f"{self}: cannot be read ({first_line(error)})") from None
 
 

@@ -74,7 +74,7 @@ def test_acc_and_correct_that_contradict_each_other_are_an_error(tmp_path):
     path = parquet(tmp_path / "r.parquet", sample_id=["a", "b"], acc=[1, 0], correct=[True, True])
     with pytest.raises(TableError) as caught:
         read([path], "acc")
-    assert f"{path}, row 1, sample b: acc is 0.0 and correct is 1.0; {agree}" in str(caught.value)
+    assert str(caught.value) == f"{path}, row 1, sample b: acc is 0.0 and correct is 1.0; {agree}"
 
 
 def test_a_total_of_nan_beside_an_acc_is_an_error(tmp_path):
@@ -87,7 +87,7 @@ def test_a_total_of_nan_beside_an_acc_is_an_error(tmp_path):
     path = parquet(tmp_path / "r.parquet", sample_id=["a", "b"], correct=[None, True], total=[nan, nan])
     with pytest.raises(TableError) as caught:
         stats_of(open_rollouts([path]))
-    assert f"{path}, row 1, sample b: {no_total}" in str(caught.value)
+    assert str(caught.value) == f"{path}, row 1, sample b: {no_total}"
 
 
 def test_a_total_of_nan_without_an_acc_is_not_scored(tmp_path):
