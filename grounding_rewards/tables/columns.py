@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
@@ -68,8 +69,10 @@ _BOX = re.compile(
 )
 _FORMAT = re.compile(f"_(?:{'|'.join(_FORMATS)})$")
 _ANSWER = re.compile(r"(?!gt_|ground_truth_|target_|expected_|reference_|gold_)\w+_(?:infer|response|prediction|pred)")
-_PACKED = ("reward_model.ground_truth",)
-"""Fields that `convert` writes: the columns that they were made of may still stand beside them."""
+_GROUND_TRUTH = "reward_model.ground_truth"
+_PACKED = {"target": (_GROUND_TRUTH, "reward_spec.ground_truth", "answer", "label"), "instruction": ("input",)}
+"""Columns of trainers' rows in which `convert` packs targets and conversations: what it made them of may still stand
+beside them, targets without their space."""
 
 _REFUSED, _PLACED = {"true", "1", "1.0", "yes", "refusal"}, {"false", "0", "0.0", "no", *PLACES}
 
@@ -210,6 +213,10 @@ def _rank(column: str) -> int:
 
 def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> tuple[str | None, list[str]]:
     """Guess a column by its name and values, and note those whose values do not fit."""
+    for name in _PACKED.get(role, ()):
+        values = [value for row in rows if (value := value_at(row, name)) is not None]
+        if values and all(_is_packed(role, each) for each in values):
+            return name, []
     notes = list[str]()
     for names in offered(role, there):
         fitting = list[str]()
@@ -228,12 +235,23 @@ def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]])
         both = ",".join(places_of(",".join(fitting))) if role == "target" else ""
         if both and all(sum(value_at(row, name) is not None for name in fitting) < 2 for row in rows):
             return both, notes
-        if role in _ONE_ONLY and len(fitting) > 1 and fitting[0] not in _PACKED:
+        if role in _ONE_ONLY and len(fitting) > 1 and fitting[0] != _GROUND_TRUTH:
             more = f", {both} where each row has one of them" if both else ""
             raise TableError(f"which column holds the {role}: {' or '.join(fitting)}? Give --{role}-column{more}")
         if fitting:
             return fitting[0], notes
     return None, notes
+
+
+def _is_packed(role: str, value: Any) -> bool:
+    """Return True for a conversation, or for a target as the text that `convert` writes, with its name in it."""
+    if role == "instruction":
+        return isinstance(value, list) and bool(value) and all(isinstance(each, Mapping) for each in value)
+    try:
+        wire = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(wire, Mapping) and {*TARGET_KEYS} >= wire.keys() >= {"id"}
 
 
 def _best(role: str, names: list[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:

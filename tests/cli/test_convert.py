@@ -192,6 +192,21 @@ def test_images_that_cannot_be_measured(run, tmp_path):
     assert "1 rows say no image size" in result.err
 
 
+@pytest.mark.parametrize("trainer", ["verl", "easyr1", "areal", "openrlhf", "skyrl", "slime", "swift", "verifiers"])
+def test_what_was_packed_is_read_and_not_what_it_was_made_of(run, tmp_path, trainer):
+    """The column of targets stays beside the packed ones, without its space, and that of instructions unworded."""
+    row = {"instruction": "Save", "target": {"bbox": [1, 2, 300, 400]}, "image": png(tmp_path), "id": "a"}
+    source, written = write_rows(tmp_path / "in.jsonl", row), tmp_path / "written.parquet"
+    words = ("--target-space", "thousandths", "--template", "Click: {instruction}", "--image-root", tmp_path)
+    assert run("convert", source, "--out", written, "--for", trainer, *words).code == 0
+    assert run("convert", written, "--out", tmp_path / "trl.jsonl", "--for", "trl").code == 0
+    (found,) = read_rows(tmp_path / "trl.jsonl")
+    assert found["prompt"] == [{"role": "user", "content": "Click: Save"}]
+    packed = {"bbox": [1, 2, 300, 400], "space": "thousandths", "image_size": [64, 48], "id": "a"}
+    assert {name: value for name, value in json.loads(found["target"]).items() if name != "extra"} == packed
+    assert found["images"] == [str(tmp_path / "a.png")]
+
+
 def test_what_was_written_for_one_trainer_is_read_for_another(run, tmp_path):
     row = {**ROW, "image": png(tmp_path), "width": 64, "height": 48}
     source = write_rows(tmp_path / "in.jsonl", row)

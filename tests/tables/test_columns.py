@@ -61,6 +61,26 @@ def test_a_field_of_a_column():
     assert value_at({"a.b": 1, "a": {"b": 2}}, "a.b") == 1
 
 
+def test_a_label_is_a_target_where_convert_packed_it():
+    packed = {"label": '{"bbox": [1, 2, 3, 4], "space": "pixel", "id": "a"}', "bbox": [1, 2, 3, 4], "query": "Save"}
+    assert find([packed, {"label": '{"refusal": true, "id": "b"}'}]).columns == names("query", "label")
+    for other in (
+        "Save",
+        '{"bbox": [1, 2, 3, 4]}',
+        '{"id": "a", "text": "Save"}',
+        "{",
+        {"bbox": [1, 2, 3, 4], "id": "a"},
+    ):
+        assert find([packed, {"label": other}]).columns == names("query", "bbox")
+
+
+def test_a_conversation_in_input_is_an_instruction():
+    talk = {"input": [{"role": "user", "content": "Click: Save"}], "bbox": None, "instruction": "Save"}
+    assert find([talk]).columns == names("input", "bbox")
+    assert find([talk, {"input": "Save"}]).columns == names("instruction", "bbox")
+    assert find([{**talk, "input": []}]).columns == names("instruction", "bbox")
+
+
 @pytest.mark.parametrize(
     ("there", "given", "message"),
     [

@@ -45,7 +45,7 @@ _CLOSE: list[Any] = [
         (Batch(start=8192, rows=[{}], whole=None, done=1.0, lines=[8195]).place(0), "row 8192 (line 8195)"),
         (Batch(start=8192, rows=[{}, {}], whole=None, done=1.0).take([1]).place(0), "row 8193"),
         ([name_of(each) for each in ("a", 1.0, None, True)], ["a", "1", None, None]),
-        (name_paths(["id", "answer.id"])[2:4], [("reward_model", "ground_truth", "id"), ("answer.id",)]),
+        (name_paths(["id", "answer.id"])[2:5:2], [("reward_model", "ground_truth", "id"), ("answer.id",)]),
         ([from_json(each) for each in ('{"a": 1}', "[1, 2]", "7", "{")], [{"a": 1}, [1, 2], "7", "{"]),
         ([as_json("[1, 2]"), as_json("up")], ["[1, 2]", '"up"']),
         (plain({"size": np.array([16.0, 9.5]), "point": None, "at": ("a", np.int64(2))}),

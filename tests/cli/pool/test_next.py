@@ -86,12 +86,13 @@ def test_the_rows_of_data_in_their_order_with_all_columns(run, source, tmp_path)
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("trainer", ["verl", "easyr1", "trl"])
+@pytest.mark.parametrize("trainer", ["verl", "easyr1", "trl", "openrlhf", "skyrl", "slime"])
 def test_what_convert_made_is_joined_by_the_names_it_packed(run, source, tmp_path, trainer):
-    rows = [{"instruction": f"Click {each}", "bbox": [0, 0, 9, 9], "id": each, "source": "web"} for each in IDS]
+    rows = [{"instruction": f"Click {each}", "bbox": [0, 0, 9, 9], "key": each, "source": "web"} for each in IDS]
     given = write_rows(tmp_path / "in.jsonl", *rows)
     data, out = tmp_path / "train.parquet", tmp_path / "pool.parquet"
-    assert run("convert", given, "--out", data, "--for", trainer, "--target-space", "pixel").code == 0
+    words = ("--target-space", "pixel", "--id-column", "key")
+    assert run("convert", given, "--out", data, "--for", trainer, *words).code == 0
     assert run("pool", "next", source, "--out", out, "--data", data).code == 0
     assert manifest_of(out)["join"]["both"] == 50
     assert pq.read_table(out).num_rows == 15
