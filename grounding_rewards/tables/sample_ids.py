@@ -29,8 +29,8 @@ _EXACT = 2**53
 """Up to here a whole number and the float of its value are one number, whoever wrote it."""
 
 PLACES = (
-    "sample_id", "extra_info.id", "reward_model.ground_truth.id", "reward_spec.ground_truth.id", "answer.id", "label.id",
-    "target.id", "id",
+    "sample_id", "extra_info.id", "reward_model.ground_truth.id", "reward_spec.ground_truth.id", "answer.id",
+    "label.id", "target.id", "id",
 )  # fmt: skip
 """Places of a name, in the order of looking: a column, or a field of the object or the JSON in one."""
 
