@@ -22,6 +22,7 @@ from grounding_rewards.rollouts import CLICKED, Reason, Rollouts
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
+from grounding_rewards.targets.typed import Boxes
 
 if TYPE_CHECKING:
     from grounding_rewards.batch.score_rows import RecipeSlice
@@ -63,17 +64,19 @@ class RowSample:
             return
         unknown = np.full((len(scored.scores), 2), np.nan)
         sizes = np.stack([unknown if each is None else each for each in scored.sizes], axis=1)
+        rows, targets = chosen.tolist(), scored.inputs.targets
+        some = targets.take(rows) if isinstance(targets, Boxes) else [targets[row] for row in rows]
         self._rows += [
             Row(
                 int(keys[row]),
                 start + row,
                 scored.inputs.responses[row],
-                scored.inputs.targets[row],
+                target,
                 sizes[row],
                 Reason(int(scored.scores.reason[row])),
                 bool(scored.scores.acc[row] > 0),
             )
-            for row in chosen.tolist()
+            for row, target in zip(rows, some, strict=True)
         ]
         self._cut()
 

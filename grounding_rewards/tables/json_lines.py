@@ -30,9 +30,14 @@ class JsonLinesWriter:
         if not self.new:
             self.file.writelines(line + b"\n" for line in lines)
             return
-        form = b", ".join(dumps(name).replace(b"%", b"%%") + b": %b" for name in self.new)
-        begun, values = [line[:-1] for line in lines], [_texts(new[name]) for name in self.new]
-        made = list(map((b"%b, " + form + b"}\n").__mod__, zip(begun, *values, strict=True)))
+        begun, members = [line[:-1] for line in lines], list[bytes]()
+        columns: list[Any] = [begun]
+        for name in self.new:
+            key, texts = dumps(name) + b": ", _texts(new[name])
+            members.append(key.replace(b"%", b"%%") + (texts.replace(b"%", b"%%") if type(texts) is bytes else b"%b"))
+            columns += [] if type(texts) is bytes else [texts]
+        form = b"%b, " + b", ".join(members) + b"}\n"
+        made = list(map(form.__mod__, zip(*columns, strict=True)))
         if not all(rows):  # nothing is before the first key of an object without keys
             made = [
                 text if row else start + text[len(start) + 2 :]
@@ -59,25 +64,33 @@ class Lines(list[dict[str, Any]]):
 
     def lines(self) -> list[bytes]:
         """Return the line of each row."""
+        if all(self.texts):
+            return list(self.texts)
         made = iter(dumped([row for row, text in zip(self, self.texts, strict=True) if not text]))
         return [text or next(made) for text in self.texts]
 
 
-def _texts(values: Any) -> list[bytes]:
-    """Return the JSON of each value of a new column: a list, or an array of numbers."""
+def _texts(values: Any) -> bytes | list[bytes]:
+    """Return the JSON of each value of a new column, a list or an array of numbers; of equal ones, mostly, it once."""
     listed = values.tolist() if hasattr(values, "tolist") else values
-    kinds = {*map(type, listed)}
-    if float in kinds and kinds <= {float, type(None)}:
-        numbers = np.asarray(values, np.float64) + 0.0  # without -0.0
-        size = np.abs(numbers)
+    kinds = {float} if getattr(values, "dtype", None) == np.float64 else {*map(type, listed)}
+    if float in kinds and kinds <= {float, type(None)} and listed:
+        numbers = np.asarray(values if kinds == {float} else listed, np.float64) + 0.0  # without -0.0
+        if (numbers == numbers[0]).all():
+            return _number(numbers[0])
         texts = _NUMBERS.encode(numbers.tolist())[1:-1].split(b",")
-        # of these Python writes exponents in another form
-        for row in np.flatnonzero(((size < 1e-4) & (size > 0)) | ((size >= 1e16) & (size < np.inf))).tolist():
-            texts[row] = repr(float(numbers[row])).encode()
+        size = np.abs(numbers)
+        for row in np.flatnonzero(((size < 1e-4) & (size > 0)) | (size >= 1e16)).tolist():
+            texts[row] = _number(numbers[row])  # of these Python writes exponents in another form
         return texts
     if kinds <= {str, type(None)}:
-        return list(map({each: dumps(each) for each in {*listed}}.__getitem__, listed))
+        known = {each: dumps(each) for each in {*listed}}
+        return next(iter(known.values())) if len(known) == 1 else list(map(known.__getitem__, listed))
     return [dumps(each) for each in listed]
+
+
+def _number(value: Any) -> bytes:
+    return repr(float(value)).encode() if np.isfinite(value) else b"null"
 
 
 def dumped(rows: Sequence[Mapping[str, Any]]) -> list[bytes]:

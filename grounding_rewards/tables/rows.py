@@ -10,6 +10,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 
 from grounding_rewards.errors import TableError, near
@@ -20,6 +21,7 @@ BATCH_ROWS = 8192
 BATCH_BYTES = 1 << 24
 """Large rows, such as those that hold images, make batches of about this many bytes."""
 
+_NUMBERS: dict[int, Any] = {2: list[tuple[float, float]], 4: list[tuple[float, float, float, float]]}
 _FIRST = 64  # rows by which columns and layouts are recognised
 
 NewColumns = Mapping[str, Any]
@@ -108,15 +110,10 @@ def numbers_of(rows: Sequence[Mapping[str, Any]], name: str, width: int) -> Any:
     """Return a column of lists, each of ``width`` numbers, as an array; None for anything else."""
     if hasattr(rows, "numbers"):  # rows of Arrow
         return rows.numbers(name, width)
-    values = column_of(rows, name)
-    if {*map(type, values)} != {list} or {*map(len, values)} != {width}:
-        return None
-    numbers = list(chain.from_iterable(values))
-    if not {*map(type, numbers)} <= {int, float}:
-        return None
     try:
-        read = np.fromiter(numbers, np.float64, len(numbers)).reshape(-1, width)
-    except OverflowError:
+        places = msgspec.convert(column_of(rows, name), _NUMBERS[width])  # no text, bool or null is a number
+        read = np.fromiter(chain.from_iterable(places), np.float64, len(places) * width).reshape(-1, width)
+    except (msgspec.ValidationError, OverflowError):
         return None
     return read if (np.abs(read) < 2**53).all() else None  # larger whole numbers are not exact
 

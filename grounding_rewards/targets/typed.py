@@ -51,6 +51,10 @@ class Boxes(Sequence[Any]):
     def __len__(self) -> int:
         return len(self.box)
 
+    def take(self, places: Sequence[int]) -> Sequence[Any]:
+        """Return the items of some places."""
+        return self._make(places)
+
     def __getitem__(self, place: Any) -> Any:
         return self._make([place])[0] if isinstance(place, int) else [*self][place]
 
