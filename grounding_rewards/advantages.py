@@ -268,7 +268,11 @@ def _rewards(name: str, values: Any) -> Floats:
     """Read (n,) numbers, NaN where a row was not scored, of a tensor, an array, a list or one number."""
     try:
         plain = values.detach().cpu().double().numpy() if hasattr(values, "detach") else values
-        numbers = np.atleast_1d(np.asarray(plain, dtype=np.float64))
+        given = np.asarray(plain)
+        texts = given.dtype.kind == "O" and any(isinstance(each, str | bytes) for each in given.flat)
+        if texts or given.dtype.kind not in "biufO":  # float64 would read "1" as a number, and drop imaginary parts
+            raise TypeError
+        numbers = np.atleast_1d(given.astype(np.float64))
     except (OverflowError, TypeError, ValueError):
         numbers = np.zeros((1, 1))  # refused below, as tables are
     if numbers.ndim != 1:

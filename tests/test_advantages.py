@@ -194,7 +194,9 @@ def test_large_rewards_stay_finite(form):
         assert np.isfinite(form([1e12, -1e12, 0], ["a"] * 3)).all()
 
 
-@pytest.mark.parametrize("values", ["right", [[1, 0]], ["right", "wrong"], [1, [2]], [{}], {1, 2}])
+@pytest.mark.parametrize(
+    "values", ["right", [[1, 0]], ["right", "wrong"], ["1", "0"], ["1", None], [1j, 0], [1, [2]], [{}], {1, 2}]
+)
 def test_rewards_that_are_no_numbers_are_named(values):
     with pytest.raises(RecipeError, match=r"^rewards: got .*; expected one number for each row$"):
         adv.grpo(values, ["a", "a"])
@@ -206,6 +208,8 @@ def test_rewards_that_are_no_numbers_are_named(values):
         (lambda: adv.grpo([1, 0], ["a"]), "groups: got 1; expected one for each of 2 rows"),
         (lambda: adv.grpo([1, 0], [["a"], ["a"]]), r"groups: got \[\['a'\], \['a'\]\]; expected texts or numbers"),
         (lambda: adv.grpo([1, 0], 7), "groups: got 7; expected texts or numbers"),
+        # Each would be a group of its own, and move no policy.
+        (lambda: adv.grpo([1, 0], np.array([math.nan] * 2)), r"groups: got array\(\[nan, nan\]\); expected texts or"),
         (lambda: adv.grpo([1, 0], ["a"] * 2, epsilon=-1), "epsilon: got -1; expected a number of 0 or more"),
         (lambda: adv.mc_grpo([1], ["a"], mad_floor=None), "mad_floor: got None; expected a number of 0 or more"),
         (lambda: adv.mc_grpo([1], ["a"], mad_floor=math.nan), "mad_floor: got nan; expected"),

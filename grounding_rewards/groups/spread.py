@@ -31,8 +31,11 @@ def codes_of(name: str, values: Names, rows: int) -> Codes:
     try:
         plain = values.tolist() if hasattr(values, "tolist") else values  # tensors, too, whose rows hash as objects
         codes = np.array([numbers.setdefault(value, len(numbers)) for value in plain], dtype=np.int64)
+        known = all(value == value for value in numbers)  # a NaN, which equals nothing, would be a group of its own
     except TypeError:
-        raise RecipeError(f"{name}: got {values!r:.80}; expected texts or numbers") from None
+        known = False
+    if not known:
+        raise RecipeError(f"{name}: got {values!r:.80}; expected texts or numbers")
     if len(codes) != rows:
         raise RecipeError(f"{name}: got {len(codes)}; expected one for each of {rows} rows")
     return codes
