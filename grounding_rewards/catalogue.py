@@ -10,11 +10,13 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast, get_args
+
+from msgspec import Struct
 
 from grounding_rewards.combine import RESERVED
 from grounding_rewards.coords.axes import axes_named
@@ -189,8 +191,7 @@ def _mapping(name: str) -> Any:
     return value
 
 
-@dataclass(frozen=True)
-class RecordedName:
+class RecordedName(Struct, frozen=True):
     """Name of a recipe as data hold it: in a rollout, a trainer's log, a record or a manifest.
 
     It is not a ``str``, so ``recipe``, which loads code by its place, refuses it.

@@ -9,6 +9,7 @@ from importlib import import_module
 from inspect import getsource, isclass, isroutine
 from typing import Any, get_type_hints
 
+from msgspec.structs import asdict
 from typer.core import TyperArgument as Argument
 from typer.core import TyperOption as Option
 from typer.main import get_command
@@ -251,7 +252,7 @@ def prompts() -> Facts:
     """Return each published prompt with the recipe that reads its answers, and the fields of templates."""
     shown = {
         name: {
-            **vars(each),
+            **asdict(each),
             "reader": " ".join([each.recipe, *(f"{key}={value}" for key, value in each.options.items())]),
         }
         for name, each in published_prompts().items()
@@ -290,7 +291,7 @@ def model_families() -> Facts:
         name: " ".join(f"{key}={value}" for key, value in _settings(each).items() if value)
         for name, each in sorted(families().items())
     }
-    return {"families": [{**vars(each), "further": further[name]} for name, each in sorted(families().items())]}
+    return {"families": [{**asdict(each), "further": further[name]} for name, each in sorted(families().items())]}
 
 
 def steps() -> Facts:
@@ -302,10 +303,10 @@ def steps() -> Facts:
         for rule in rules_of(each.name):
             figures = "; ".join(own.name for own in OWN.get((each.name, rule.name), ()))
             described = first.setdefault((rule.name, rule.source, rule.faults, figures), each.title)
-            rules.append({**vars(rule), "figures": figures, "first": described})
+            rules.append({**asdict(rule), "figures": figures, "first": described})
         layouts = ", ".join(layout.name for layout in each.layouts)
         counts = ", ".join(f"{count:,} steps ({whose})" for count, whose in each.counts.items())
-        benchmarks.append({**vars(each), "layouts": layouts, "counts": counts, "rules": rules})
+        benchmarks.append({**asdict(each), "layouts": layouts, "counts": counts, "rules": rules})
     return {"benchmarks": benchmarks}
 
 

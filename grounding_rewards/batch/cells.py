@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from grounding_rewards.batch.layouts import Layout, Row
 from grounding_rewards.coords.spaces import CoordSpace
@@ -23,8 +25,7 @@ _NO_PLACE = (
 )
 
 
-@dataclass(frozen=True)
-class TargetCells:
+class TargetCells(Struct, frozen=True):
     """Columns of which targets are made."""
 
     column: str = ""  # the column of targets; "" for none

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 from grounding_rewards.batch.layouts import LAYOUTS, Layout, lacking, layout_of
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.columns import GUESSED, NONE, columns_read, find_columns, guess_note, offered
@@ -48,8 +50,7 @@ OWN = Columns(**{**{field: GUESSED[role(field)][0] for field in vars(Columns())}
 """Names that are taken without a word: those of a rollout table, mostly."""
 
 
-@dataclass(frozen=True)
-class ResolvedColumns:
+class ResolvedColumns(Struct, frozen=True):
     """Columns of one table."""
 
     columns: Columns  # a name for each; its own where the table has none

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, TableError, TargetError
@@ -19,8 +20,7 @@ _CLEAR = 0.2
 """Share of boxes that cannot be corners, above which all are x y w h; nine in ten are in ScreenSpot's own files."""
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Layout of a benchmark's rows."""
 
     name: str  # what notes call it
@@ -29,7 +29,7 @@ class Layout:
     box_format: BoxFormat  # how it writes boxes
     space: CoordSpace  # the space of its places
     # further columns, by attribute of ``batch.columns.Columns``
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = {}
     # makes a target's place of a row
     place: Callable[[Row], dict[str, Any]] = lambda row: {"bbox": _numbers(row, "bbox")}
     # False where the first rows show that it is another layout with the same fields

@@ -9,6 +9,8 @@ from enum import StrEnum
 from shlex import quote
 from typing import Any
 
+from msgspec import Struct
+
 from grounding_rewards.coords.resizing import RESIZING
 
 FIRST_ROWS = 5
@@ -93,8 +95,7 @@ _CALLED = {"model": "pipeline"}
 """Flags that are not called as their settings: ``rollout --model`` is the model that runs."""
 
 
-@dataclass(frozen=True)
-class Naming:
+class Naming(Struct, frozen=True):
     """Names of what users set."""
 
     # Makes a request of settings: "recipe", "box_format", and options of the recipe; None is to leave one out.

@@ -46,6 +46,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, nowhere
@@ -78,8 +79,7 @@ _ORDERS = (BoxFormat.YXYX, BoxFormat.XXYY, BoxFormat.YYXX)
 _BEYOND = 5.0  # standard deviations of those pairings by which gains are beyond them
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
+class Trial(Struct, frozen=True, eq=False):
     """A hypothesis: settings other than the declared ones, and the recipe and the targets read with them."""
 
     settings: Settings  # what is set otherwise, the main one first; None for a bound that must go
@@ -180,8 +180,7 @@ class Rows:
         return np.array([known[key] for key in keys], dtype=np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Struct, frozen=True, eq=False):
     """Outcomes of the same rows, compared target by target: gains of one target are averaged, for they are alike."""
 
     targets: NDArray[np.int64]  # (n,) code of each row's target, from 0, targets on screens of one size side by side

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
 
 from grounding_rewards.errors import RecipeError, near
 
@@ -19,8 +20,7 @@ OPTIONS = (
 """Options of recipes that a family may set."""
 
 
-@dataclass(frozen=True)
-class Processor:
+class Processor(Struct, frozen=True):
     """Image processor of a model."""
 
     factor: int = 1  # the number that both sides are multiples of
@@ -30,8 +30,7 @@ class Processor:
     canvas: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
-class PublishedPrompt:
+class PublishedPrompt(Struct, frozen=True):
     """Prompt after that of a published model."""
 
     model: str  # the models that are asked so
@@ -42,11 +41,10 @@ class PublishedPrompt:
     recipe: str  # a recipe that reads such answers
     taken: str  # the part that is the source's, word by word
     ours: str  # the part that is written again
-    options: Mapping[str, Any] = field(default_factory=dict)  # the recipe's options
+    options: Mapping[str, Any] = {}  # the recipe's options
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(Struct, frozen=True):
     """A family of models that answer alike."""
 
     name: str
@@ -66,7 +64,7 @@ class Family:
     prefill: str = ""  # the beginning of each answer, which the model is given with its own prompt
     stop: tuple[str, ...] = ()  # texts before which its answers end
     # prompts after its published ones, by name, the usual one first
-    prompts: Mapping[str, PublishedPrompt] = field(default_factory=dict)
+    prompts: Mapping[str, PublishedPrompt] = {}
 
 
 @cache

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from grounding_rewards.actions import Act, canonical, normalised, opposite
 from grounding_rewards.errors import TargetError
@@ -16,8 +17,7 @@ from grounding_rewards.evaluators.rule import Box, Size, Step
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class StepLayout:
+class StepLayout(Struct, frozen=True):
     """Layout of a benchmark's steps."""
 
     name: str  # what errors call it
@@ -31,14 +31,13 @@ class StepLayout:
     image: str = "$^"  # pattern of an image's name that holds the ids, where rows have none
 
 
-@dataclass(frozen=True)
-class StepBenchmark:
+class StepBenchmark(Struct, frozen=True):
     """A benchmark of whole actions."""
 
     name: str  # name of the option
     title: str  # what texts call it
     layouts: tuple[StepLayout, ...]  # layouts of its rows, in the order in which they are tried
-    counts: Mapping[int, str] = field(default_factory=dict)  # numbers of steps in papers, and whose they are
+    counts: Mapping[int, str] = {}  # numbers of steps in papers, and whose they are
     label: str = "subset"  # column of the group that a step belongs to
 
 

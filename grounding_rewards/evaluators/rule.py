@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from grounding_rewards.actions import Act
 
@@ -48,8 +49,7 @@ STOPS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, 
 """Errors with which an evaluator stops at what is missing, or is of another kind than its code takes."""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One step of a benchmark in this package's words: names as ``actions.ACTIONS``, places in shares of the screen.
 
     Attributes:
@@ -65,8 +65,7 @@ class Step:
     others: tuple[Act, ...] = ()
 
 
-@dataclass(frozen=True)
-class StepRule:
+class StepRule(Struct, frozen=True):
     """A rule by which an evaluator judges steps of a benchmark.
 
     Attributes:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from grounding_rewards.errors import GroundingRewardsError, PluginError, RecipeError, near, short_repr
 from grounding_rewards.plugins import builtins
 from grounding_rewards.plugins.loading import current, load, names_code
@@ -278,8 +280,7 @@ def _hook_meant(name: str, hooks: list[str]) -> str:
     return next(iter(difflib.get_close_matches(name, hooks, n=1, cutoff=0.85)), "")
 
 
-@dataclass
-class _Register:
+class _Register(Struct):
     """Argument of a hook: takes what the plugin offers, while the hook runs."""
 
     kind: str

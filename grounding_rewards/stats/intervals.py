@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from grounding_rewards.arrays import Floats, Ints
@@ -25,8 +25,7 @@ def exact_mean(values: Floats | NDArray[np.int64]) -> float:
     return math.fsum(known) / len(known) if known else math.nan
 
 
-@dataclass(frozen=True)
-class Bootstrap:
+class Bootstrap(Struct, frozen=True):
     """Percentile intervals of means; multinomial draws of the distinct values' counts, which equal draws of samples."""
 
     draws: int

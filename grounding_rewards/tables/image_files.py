@@ -16,6 +16,8 @@ from threading import Condition, Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
+
 from grounding_rewards.coords.image_sizes import ENOUGH, Size, image_format, image_size, orientation
 from grounding_rewards.errors import ConvertError, DataPathError, PictureError
 from grounding_rewards.tables.data_paths import open_regular, read_up_to
@@ -71,8 +73,7 @@ class Image:
         return {"bytes": self.data, "path": None if _is_data_url(self.path) else self.path}
 
 
-@dataclass(frozen=True)
-class ImageInfo:
+class ImageInfo(Struct, frozen=True):
     """Size and orientation of an image."""
 
     size: tuple[float, float]  # width and height as the trainer opens it

@@ -7,11 +7,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.atomic import Files, atomic_file
@@ -91,8 +93,7 @@ def table_writer(
         writer.close()
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     """A file that was written: what it is or will be called, its number of rows, and the hash of its bytes."""
 
     path: Path

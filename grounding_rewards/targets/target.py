@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, Any, Literal
 
@@ -125,8 +124,7 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults
         return any(action.to is not None for action in self.every_action())
 
 
-@dataclass(frozen=True)
-class NativeForm:
+class NativeForm(Struct, frozen=True):
     """A source's own form of targets: its description, and the conversion of one into the wire form.
 
     ``read`` gets the bare value and returns the wire dict, or None where the value is not in this form. Where

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from grounding_rewards.batch import layouts
 from grounding_rewards.batch.layouts import Layout, Row
@@ -17,14 +19,13 @@ __all__ = ["BENCHMARKS", "Benchmark", "Total", "benchmark"]
 ALL_ROWS = "all rows"  # name of the share of right rows among all rows
 
 
-@dataclass(frozen=True)
-class Total:
+class Total(Struct, frozen=True):
     """A published figure of a benchmark: the share of right rows, or the plain mean of the shares of cells."""
 
     name: str  # what tables call it
     rows: int  # number of rows that it is published over
     group: str = ""  # name of the group whose cells it is the mean of; "" for a share of rows
-    cells: Mapping[str, int] = field(default_factory=dict)  # number of rows of each cell, by its label
+    cells: Mapping[str, int] = {}  # number of rows of each cell, by its label
     refusals: bool = True  # True where rows that are to be refused count
 
 
@@ -33,8 +34,7 @@ def mean_of(name: str, group: str, cells: Mapping[str, int]) -> Total:
     return Total(name, sum(cells.values()), group, cells)
 
 
-@dataclass(frozen=True)
-class Benchmark:
+class Benchmark(Struct, frozen=True):
     """A published benchmark."""
 
     name: str  # the name of the option
@@ -47,11 +47,11 @@ class Benchmark:
     files: str = ".*"
     named: str = ""  # pattern of stems whose named groups are fields that the name of a file says of all its rows
     # columns in which a field stands, the first that is there; without an entry the column of its name
-    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fields: Mapping[str, tuple[str, ...]] = {}
     # a column, and the field's value for each of that column's, where no column holds the field
-    derived: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+    derived: Mapping[str, tuple[str, Mapping[str, str]]] = {}
     # options of the recipe ``click`` that make its rule the benchmark's
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = {}
     # True where a point with both coordinates below 0 is a refusal, however it is written
     negative_refuses: bool = False
     categories: str = ""  # name of the file beside the annotations that says the categories of each id; "" for none

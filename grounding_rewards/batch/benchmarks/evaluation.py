@@ -6,11 +6,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Ints
@@ -29,8 +30,7 @@ from grounding_rewards.tables.rows import Batch, ChangedTable, Note, Table
 from grounding_rewards.targets.read import PLACES
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A total of a benchmark over the rows that are there."""
 
     name: str  # the total's name
@@ -42,7 +42,7 @@ class Figure:
     # cells, and where there is no row
     interval: tuple[float, float] | None
     # right rows and rows of each cell that there is; empty for a share of rows
-    cells: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    cells: Mapping[str, tuple[int, int]] = {}
     missing: str = ""  # what is missing of the benchmark's rows; "" where all are there
     once: int = 0  # how many rows of the benchmark, which repeat others, are left out: each sample counts once
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import cycle
 from typing import Any
+
+from msgspec.structs import replace
 
 from grounding_rewards.actions import OPPOSITE, Act
 from grounding_rewards.evaluators.compare import decoded, failed, holds, middle, numbers, overlap, pixels, scaled

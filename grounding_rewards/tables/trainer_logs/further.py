@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.data_paths import regular_files
@@ -43,19 +44,18 @@ _FIGURES = "aggregated_results.jsonl"
 _NO_PARTS = {*COLUMNS, *VERDICTS, "valid", "reward", "num_turns"}
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """One rollout of a line."""
 
     prompt: Any
     response: Any
     target: Any = None
     total: Any = None
-    numbers: Mapping[str, Any] = field(default_factory=dict)  # all others, a verdict among them
+    numbers: Mapping[str, Any] = {}  # all others, a verdict among them
     step: Any = None
     valid: bool = True  # False where the trainer says that the reward measures nothing
     sample: Any = None  # what tells apart samples of one content in one step
-    more: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, Any] = {}
 
 
 def _swift(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
@@ -117,8 +117,7 @@ def _areal(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
     )
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """The log of one trainer; ``step_files`` and ``open_log`` are as those of the modules beside this one."""
 
     kind: str

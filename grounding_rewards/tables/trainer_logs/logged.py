@@ -7,11 +7,13 @@ import logging
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import PoolError, TableError
@@ -31,8 +33,7 @@ _STRICT = {"round": "a whole number", "temperature": "a number"}
 """Columns that choose rollouts: what they cannot hold is an error, as in any rollout table."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Logged:
+class Logged(Struct, frozen=True, eq=False):
     """One rollout of a log."""
 
     file: Path
@@ -46,10 +47,10 @@ class Logged:
     verdict: tuple[str, Any] = ("acc", None)  # the field that says whether it was right, and what it says
     train_step: Any = None
     scored: bool = True  # False where the target could not be used, so that neither total nor verdict count
-    more: Mapping[str, Any] = field(default_factory=dict)  # other columns of a rollout table, and parts
+    more: Mapping[str, Any] = {}  # other columns of a rollout table, and parts
     image: Any = None  # the image, as a path or whatever else tells it from others
     # what tells apart samples of one content, by its name: ``uid``, ``index``
-    apart: Mapping[str, Any] = field(default_factory=dict)
+    apart: Mapping[str, Any] = {}
 
     @property
     def target_json(self) -> str | None:

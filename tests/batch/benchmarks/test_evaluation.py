@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 import grounding_rewards as gr
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, Total, mean_of
@@ -62,7 +63,7 @@ def test_a_mean_counts_its_cells_alike_and_refusals_where_the_total_does():
     assert (mean.accuracy, mean.interval, mean.cells) == (0.5, None, {"a": (0, 1), "b": (1, 1), "c": (1, 2)})
     assert (places.correct, places.n, places.accuracy) == (1, 3, 1 / 3)
     assert (everything.correct, everything.n, everything.accuracy) == (2, 4, 0.5)
-    mean, places, everything = evaluated(rows, replace(OWN, negative_refuses=False)).figures
+    mean, places, everything = evaluated(rows, structs.replace(OWN, negative_refuses=False)).figures
     assert (mean.share, everything.correct) == (1 / 6, 1)
 
 
@@ -100,7 +101,7 @@ def test_refusals_are_no_rows_of_a_total_without_them():
 def test_totals_without_refusals_count_places_alone_whatever_a_recipe_takes_as_a_refusal():
     missed = {**row("a", 0, right=False), "response": "(1, 1)"}
     failed = {**row("b", 1, right=True), "response": '{"action": "terminate", "status": "failure"}'}
-    own = replace(OWN, totals=(*OWN.totals[1:], Total("cells", 2, "kind", {"a": 1, "b": 1}, refusals=False)))
+    own = structs.replace(OWN, totals=(*OWN.totals[1:], Total("cells", 2, "kind", {"a": 1, "b": 1}, refusals=False)))
     counts = evaluated({"rows": [missed, failed]}, own, gr.recipe("action", response_space="pixel"))
     assert [(each.correct, each.n) for each in counts.figures] == [(0, 1), (1, 2), (0, 1)]
     assert asdict(counts.evaluation.refusals) == {"targets": 1, "correct": 1, "false_clicks": 0, "false_refusals": 0}
@@ -116,7 +117,9 @@ def test_names_tell_samples_apart_before_the_key_and_rows_without_either_are_sam
     assert [each.missing for each in evaluated({"rows": alike}).figures[2:]] == [text]
     unnamed = [{**row("a", 0, right=True), "id": None, "image_path": "a.png"} for _ in range(4)]
     for key in (("id",), ("image_path", "id")):
-        assert [each.missing for each in evaluated({"rows": unnamed}, replace(OWN, key=key)).figures[2:]] == [""]
+        assert [each.missing for each in evaluated({"rows": unnamed}, structs.replace(OWN, key=key)).figures[2:]] == [
+            ""
+        ]
     twice = evaluated({"rows": unnamed * 2}).figures[2]
     assert (twice.accuracy, twice.n) == (1.0, 8)
 
