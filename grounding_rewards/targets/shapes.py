@@ -23,7 +23,7 @@ def spread(fields: Fields) -> Fields:
     """Return a target's or a region's fields with its places in the wire form; the same where they have it already.
 
     >>> spread({"bbox": [[10, 20], [30, 40]], "id": "a"})
-    {'id': 'a', 'bbox': {'x1': 10, 'y1': 20, 'x2': 30, 'y2': 40}}
+    {'id': 'a', 'bbox': [10, 20, 30, 40]}
     >>> spread({"bbox": [[1, 2, 3, 4], [5, 6, 7, 8]]})
     {'regions': [{'bbox': [1, 2, 3, 4]}, {'bbox': [5, 6, 7, 8]}]}
     """
@@ -67,7 +67,8 @@ def places_of(value: Any, kind: str = "bbox") -> list[dict[str, Any]]:
         flat = [number for pair in pairs if pair for number in pair]
         if len(pairs) > 2:
             return [{"polygon": flat}]
-        return [{"bbox": dict(zip(_CORNERS[0], flat, strict=True))}]
+        named = isinstance(value[0], Mapping)  # corners; of pairs the box format says what they are
+        return [{"bbox": dict(zip(_CORNERS[0], flat, strict=True)) if named else flat}]
     each = [places_of(item, kind) for item in value]
     return [place for places in each for place in places] if all(each) else []
 

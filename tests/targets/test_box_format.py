@@ -39,7 +39,7 @@ def boxes(values, **more):
 @pytest.mark.parametrize(
     "target",
     [[30, 40, 10, 20], {"bbox": [30, 40, 10, 20]}, '{"bbox": [30, 40, 10, 20]}', {"bbox": np.array([30, 40, 10, 20])},
-     {"regions": [[30, 40, 10, 20]]}],
+     {"regions": [[30, 40, 10, 20]]}, {"bbox": [[30, 40], [10, 20]]}],
 )  # fmt: skip
 def test_three_formats_of_a_box(target):
     assert boxes([target], box_format="xywh") == [[30, 40, 40, 60]]
@@ -60,6 +60,14 @@ def test_corners_in_another_order(box_format, numbers, least):
     assert boxes([numbers], box_format=box_format) == [[1, 2, 3, 4]]
     with pytest.raises(gr.TargetError, match=f"expected 4 numbers {least} with x1 <= x2 and y1 <= y2, the declared"):
         boxes([numbers[::-1]], box_format=box_format)
+
+
+def test_pairs_are_in_the_declared_order_and_named_corners_are_corners():
+    # Pairs were corners x1 y1 and x2 y2 whatever was declared, so that those of yxyx had x for y.
+    assert boxes([{"bbox": [[2, 1], [4, 3]]}], box_format="yxyx") == [[1, 2, 3, 4]]
+    assert boxes([{"bbox": [[1, 2], [3, 4]]}], box_format="xywh") == [[1, 2, 4, 6]]
+    for box_format in ("xyxy", "xywh", "yxyx"):
+        assert boxes([{"bbox": [{"x": 1, "y": 2}, {"x": 3, "y": 4}]}], box_format=box_format) == [[1, 2, 3, 4]]
 
 
 def test_other_places_stay():
