@@ -79,11 +79,6 @@ def test_an_image_and_an_instruction_are_the_id_of_benchmarks_without_one(join):
     assert warnings == ["1 of 2 samples have no prediction, such as ('a.png', 'open'): they count as wrong"]
 
 
-def test_an_id_may_be_a_column_that_is_the_predictions_otherwise(join):
-    table = join([{"round": 3, "target": 1}], [{"round": 3, "response": "a"}], "round")
-    assert rows_of(table) == [{"round": 3, "target": 1, "response": "a"}]
-
-
 def test_what_has_no_other_half_is_counted_with_the_first_ids(join, tmp_path):
     samples = [{"id": n} for n in range(9)]
     answers = [{"id": n, "response": ""} for n in (0, "x", None, float("nan"), 7, 11)]
@@ -135,57 +130,73 @@ def test_annotations_of_one_id_that_are_not_alike_are_an_error(join):
         join(rows, [{"sample_id": "a", "response": ""}], alike=("sample_id", "box"))
 
 
-class TestIds:
-    def test_of_several_columns(self, join):
-        samples = [
-            {"file": file, "text": text, "n": n} for n, (file, text) in enumerate((("1.png", "x"), ("1.png", "y")))
-        ]
-        answers = [{"file": "1.png", "text": text, "response": text} for text in "yx"]
-        table = join(samples, answers, "file,text")
-        assert [(row["n"], row["response"]) for row in rows_of(table)] == [(1, "y"), (0, "x")]
-        assert [row["sample_id"] for row in rows_of(table)] == ['["1.png", "y"]', '["1.png", "x"]']
-        assert table.id == "sample_id"
+ROWS = {
+    "an id that is the predictions' column otherwise": (
+        [{"round": 3, "target": 1}], [{"round": 3, "response": "a"}], "round",
+        [{"round": 3, "target": 1, "response": "a"}],
+    ),
+    "several columns": (
+        [{"file": "1.png", "text": text, "n": n} for n, text in enumerate("xy")],
+        [{"file": "1.png", "text": text, "response": text} for text in "yx"], "file,text",
+        [{"file": "1.png", "text": text, "n": n, "sample_id": f'["1.png", "{text}"]', "response": text}
+         for text, n in (("y", 1), ("x", 0))],
+    ),
+    "several columns leave sample_id as it is": (
+        [{"sample_id": "s", "file": "1.png", "text": "x"}], [{"file": "1.png", "text": "x", "response": ""}],
+        "file,text", [{"sample_id": "s", "file": "1.png", "text": "x", "response": ""}],
+    ),
+    "two names": (
+        SAMPLES, [{"question": each["sample_id"], "response": each["response"], "kind": "icon"} for each in ANSWERS],
+        "sample_id=question", JOINED,
+    ),
+    "two names of which both have one": (
+        [{"id": 1, "key": "k"}], [{"id": "k", "key": 5, "response": "r"}], "key=id",
+        [{"id": 1, "key": "k", "pred.key": 5, "response": "r"}],
+    ),
+    "two names in a composite": (
+        [{"a": 1, "b": 2, "c": 3}], [{"x": 1, "b": 2, "response": ""}], "a=x,b",
+        [{"a": 1, "b": 2, "c": 3, "sample_id": "[1, 2]", "response": ""}],
+    ),
+    "a name with a comma": ([{"a,b": 1}], [{"a,b": 1, "response": ""}], "a,b", [{"a,b": 1, "response": ""}]),
+    "sample_id before id": (
+        [{"id": 1, "sample_id": "a"}], [{"id": 2, "sample_id": "a"}], None,
+        [{"id": 1, "sample_id": "a", "pred.id": 2}],
+    ),
+    "a column ROW before numbers of rows": (
+        [{"ROW": "a"}, {"ROW": "b"}], [{"ROW": "b", "response": "r"}], "ROW",
+        [{"ROW": "b", "response": "r"}, {"ROW": "a", "response": None}],
+    ),
+    "columns that are the predictions' own": (
+        [{"id": 1, "pred": "old", "token_length": 9}, {"id": 2, "pred": "old", "token_length": 9}],
+        [{"id": 1, "pred": "new"}, {"id": 1, "pred": None, "token_length": 3}], None,
+        [{"id": 1, "pred": "new"}, {"id": 1, "pred": None, "token_length": 3},
+         {"id": 2, "pred": None, "token_length": None}],
+    ),
+}  # fmt: skip
 
-    def test_of_several_columns_leave_sample_id_as_it_is(self, join):
-        samples = [{"sample_id": "s", "file": "1.png", "text": "x"}]
-        table = join(samples, [{"file": "1.png", "text": "x", "response": ""}], "file,text")
-        assert (rows_of(table)[0]["sample_id"], table.id) == ("s", "sample_id")
 
-    def test_with_two_names(self, join):
-        answers = [{"question": each["sample_id"], "response": each["response"], "kind": "icon"} for each in ANSWERS]
-        table = join(SAMPLES, answers, "sample_id=question")
-        assert rows_of(table) == JOINED
-        assert "question" not in table.columns
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of(join, name):
+    samples, answers, id, rows = ROWS[name]
+    table = join(samples, answers, id)
+    assert rows_of(table) == rows
+    assert table.id in rows[0]
+    assert {*table.columns} == {key for row in rows for key in row}
 
-    def test_with_two_names_of_which_both_have_one(self, join):
-        samples, answers = [{"id": 1, "key": "k"}], [{"id": "k", "key": 5, "response": "r"}]
-        (row,) = rows_of(join(samples, answers, "key=id"))
-        assert row == {"id": 1, "key": "k", "pred.key": 5, "response": "r"}
 
-    def test_of_two_names_each_in_a_composite(self, join):
-        (row,) = rows_of(join([{"a": 1, "b": 2, "c": 3}], [{"x": 1, "b": 2, "response": ""}], "a=x,b"))
-        assert row == {"a": 1, "b": 2, "c": 3, "sample_id": "[1, 2]", "response": ""}
+def test_of_several_columns_the_id_is_sample_id(join):
+    assert [join(*ROWS[name][:3]).id for name in ROWS if name.startswith("several columns")] == ["sample_id"] * 2
 
-    def test_a_column_may_have_a_comma_in_its_name(self, join):
-        assert len(rows_of(join([{"a,b": 1}], [{"a,b": 1, "response": ""}], "a,b"))) == 1
 
-    @pytest.mark.parametrize(("one", "other"), [(7, 7.0), (7.0, 7), (10**17, 10**17), ("é", "é")])
-    def test_equal(self, join, one, other):
-        assert join([{"id": one}], [{"id": other}]).counts.without_prediction == 0
+@pytest.mark.parametrize(("one", "other"), [(7, 7.0), (7.0, 7), (10**17, 10**17), ("é", "é")])
+def test_equal_ids(join, one, other):
+    assert join([{"id": one}], [{"id": other}]).counts.without_prediction == 0
 
-    @pytest.mark.parametrize(("one", "other"), [("07", "7"), ("07", 7), ("a", "A"), ("a", "a ")])
-    def test_unequal(self, join, one, other):
-        with pytest.raises(TableError, match="no row names a sample"):
-            join([{"id": one}], [{"id": other}])
 
-    @pytest.mark.parametrize("formats", [("csv", "jsonl"), ("jsonl", "csv"), ("csv", "parquet"), ("csv", "csv")])
-    def test_numbers_are_their_digits_beside_csv(self, join, formats):
-        table = join([{"id": 7, "n": 1}, {"id": 8, "n": 2}], [{"id": 8, "response": "512"}], formats=formats)
-        assert (table.counts.without_prediction, rows_of(table)[0]["response"]) == (1, "512")
-
-    def test_sample_id_goes_before_id(self, join):
-        table = join([{"id": 1, "sample_id": "a"}], [{"id": 2, "sample_id": "a"}])
-        assert rows_of(table) == [{"id": 1, "sample_id": "a", "pred.id": 2}]
+@pytest.mark.parametrize("formats", [("csv", "jsonl"), ("jsonl", "csv"), ("csv", "parquet"), ("csv", "csv")])
+def test_numbers_are_their_digits_beside_csv(join, formats):
+    table = join([{"id": 7, "n": 1}, {"id": 8, "n": 2}], [{"id": 8, "response": "512"}], formats=formats)
+    assert (table.counts.without_prediction, rows_of(table)[0]["response"]) == (1, "512")
 
 
 FORMS = "ids of one text in two Unicode forms (NFC, NFD) are one id"
@@ -228,12 +239,6 @@ class TestRowNumbers:
             [],
         )
 
-    @pytest.mark.parametrize("ids", [(0, 1), (1, 2), (0, 1, 2, 3), (1, 2, 3, 4), (0, 1, "a"), (0, 2, 4)])
-    def test_are_no_ids_where_any_is_without_another_half(self, join, ids):
-        answers = [{"id": n, "response": ""} for n in ids]
-        with pytest.raises(TableError, match="have no column in common"):
-            join([{"target": n} for n in range(3)], answers)
-
     @pytest.mark.parametrize(
         ("id", "ids", "joined"),
         [
@@ -249,109 +254,58 @@ class TestRowNumbers:
         answers = [{"id": n, "n": n, "response": str(place)} for place, n in enumerate(ids)]
         assert [(row["target"], row["response"]) for row in rows_of(join(samples, answers, id))] == joined
 
-    def test_that_may_count_from_0_or_from_1(self, join, tmp_path):
-        with pytest.raises(TableError, match=r"names neither row 0 nor row 3 of .*samples.jsonl; expected one of them"):
-            join([{"target": n} for n in range(3)], [{"id": n, "response": ""} for n in (1, 2)], "ROW")
 
-    def test_of_both_need_as_many_rows(self, join):
-        with pytest.raises(TableError, match=r"got 2 rows for the 3 of .*samples.jsonl; expected one a row, in one"):
-            join([{"target": n} for n in range(3)], [{"response": ""}] * 2, "ROW")
-
-    def test_are_a_way_out_where_ids_are_of_another_kind(self, join):
-        with pytest.raises(TableError, match=r"by --id, or --id ROW=id where these are the numbers of rows$"):
-            join([{"id": name} for name in "ab"], [{"id": n, "response": ""} for n in (0, 1)])
-
-    def test_do_not_go_before_a_column_of_that_name(self, join):
-        table = join([{"ROW": "a"}, {"ROW": "b"}], [{"ROW": "b", "response": "r"}], "ROW")
-        assert [(row["ROW"], row["response"]) for row in rows_of(table)] == [("b", "r"), ("a", None)]
+def named(*ids):
+    return [{"id": each} for each in ids]
 
 
-def test_an_error_never_shows_two_equal_ids(join):
-    for ours, theirs, here, there in (
-        (["e\u0323\u0301", "e\u0301\u0323"], ["\u1eb9\u0301"], r"...\u1eb9\u0301'", r"...e\u0323\u0301'"),
-        (["a" * 90 + "b"], ["a" * 90 + "c"], "...c'", "...b'"),
-    ):
-        with pytest.raises(TableError) as caught:
-            join([{"id": each} for each in ours], [{"id": each, "response": ""} for each in theirs])
-        assert f"id is {here} here, id is {there} there" in str(caught.value)
+SEVERAL = "expected COLUMN, COLUMN,COLUMN or ANNOTATIONS=PREDICTIONS, names of columns"
+NO_ID = "row 1 (line 2): id: got {}; expected the id of a sample (--id), a text or a whole number$"
+ERRORS = [
+    (named("a"), named("b"), None, "^{answers}: no row names a sample of {samples}: id is 'b' here, id is 'a' there; "
+     "name the columns that hold the same in both by --id$"),
+    *((named(one), named(other), None, "no row names a sample") for one, other in
+      (("07", "7"), ("07", 7), ("a", "A"), ("a", "a "))),
+    (named(7, "a"), named("7", 8), None,
+     "id is '7' here, id is 7 there; digits are texts in one of them and numbers in the other: write"),
+    (named("a"), named(None), None, "id is null here, id is 'a' there"),
+    (named("e\u0323\u0301", "e\u0301\u0323"), named("\u1eb9\u0301"), None,
+     r"id is ...\u1eb9\u0301' here, id is ...e\u0323\u0301' there"),  # never two that look equal
+    (named("a" * 90 + "b"), named("a" * 90 + "c"), None, "id is ...c' here, id is ...b' there"),
+    ([{"id": "a"}, {"id": "b"}, {"id": "a", "kind": 1}], named("a"), None,
+     "^{samples}, row 2 (line 3): id: 'a' is in row 0 (line 1), too, and the rows differ; expected one row a sample: "
+     "remove one, or tell them apart by several columns: --id COLUMN,COLUMN$"),
+    *((named("a", bad), named("a"), None, "^{samples}, row 1 (line 2): id: got null; expected the id of the sample "
+       "(--id)$") for bad in (None, float("nan"))),
+    ([{"a": 1, "b": None}], [{"a": 1, "b": 2}], "a,b", "row 0 (line 1): a, b: got null"),
+    *((named("a", bad), named("a"), None, "^{samples}, " + NO_ID.format(bad)) for bad in (True, 0.5, ["a"], {"a": 1})),
+    *((named("a"), named("a", bad), None, "^{answers}, " + NO_ID.format(bad)) for bad in (True, 0.5, ["a"], {"a": 1})),
+    ([{"file": 1, "text": "", "n": 1}], [{"file": 1, "text": "", "response": ""}], None,
+     "both have neither sample_id nor id nor an image with an instruction, but file, text; name what holds the id of "
+     "samples, such as --id file or --id file,text; --id ROW=ROW says that both have the same rows in one order$"),
+    ([{"key": 1}], [{"question": 1, "response": ""}], None,
+     "have no column in common (key; question, response); name the id of samples by --id ANNOTATIONS=PREDICTIONS; "
+     "--id ROW=ROW says that both have the same rows in one order$"),
+    *(([{"a": 1}], [{"a": 1}], id, f"^--id: got {id!r}; {SEVERAL}$") for id in ("", "a,", "a=", "=a", ",", "=")),
+    (SAMPLES, ANSWERS, "kind", "^{answers}: no column 'kind' (--id). It has: sample_id, response$"),
+    (SAMPLES, ANSWERS, "sampleid", "samples.jsonl: no column 'sampleid' (--id); did you mean 'sample_id'?"),
+    *(([{"target": n} for n in range(3)], named(*ids), None, "have no column in common") for ids in
+      ((0, 1), (1, 2), (0, 1, 2, 3), (1, 2, 3, 4), (0, 1, "a"), (0, 2, 4))),  # not each is the number of a row
+    ([{"target": n} for n in range(3)], named(1, 2), "ROW",
+     "names neither row 0 nor row 3 of {samples}; expected one of them"),
+    ([{"target": n} for n in range(3)], [{"response": ""}] * 2, "ROW",
+     "got 2 rows for the 3 of {samples}; expected one a row, in one"),
+    (named("a", "b"), named(0, 1), None, "by --id, or --id ROW=id where these are the numbers of rows$"),
+]  # fmt: skip
 
 
-class TestErrors:
-    def error(self, join, *args, **options):
-        with pytest.raises(TableError) as caught:
-            join(*args, **options)
-        return str(caught.value)
-
-    def test_no_id_in_common(self, join, tmp_path):
-        text = self.error(join, [{"id": "a"}], [{"id": "b", "response": ""}])
-        assert text == (
-            f"{tmp_path / 'answers.jsonl'}: no row names a sample of {tmp_path / 'samples.jsonl'}: id is 'b' here, id "
-            "is 'a' there; name the columns that hold the same in both by --id"
-        )
-
-    def test_a_number_among_texts_is_another_id_than_its_digits(self, join):
-        text = self.error(join, [{"id": 7}, {"id": "a"}], [{"id": "7"}, {"id": 8}])
-        assert "id is '7' here, id is 7 there; digits are texts in one of them and numbers in the other: write" in text
-
-    def test_predictions_without_any_id(self, join):
-        assert "id is null here, id is 'a' there" in self.error(join, [{"id": "a"}], [{"id": None, "response": ""}])
-
-    def test_two_samples_of_one_id(self, join, tmp_path):
-        text = self.error(join, [{"id": "a"}, {"id": "b"}, {"id": "a", "kind": 1}], [{"id": "a"}])
-        assert text == (
-            f"{tmp_path / 'samples.jsonl'}, row 2 (line 3): id: 'a' is in row 0 (line 1), too, and the rows differ; "
-            "expected one row a sample: remove one, or tell them apart by several columns: --id COLUMN,COLUMN"
-        )
-
-    @pytest.mark.parametrize("bad", [None, float("nan")])
-    def test_a_sample_without_an_id(self, join, bad, tmp_path):
-        text = self.error(join, [{"id": "a"}, {"id": bad}], [{"id": "a"}])
-        assert (
-            text == f"{tmp_path / 'samples.jsonl'}, row 1 (line 2): id: got null; expected the id of the sample (--id)"
-        )
-
-    def test_a_sample_without_a_part_of_its_id(self, join):
-        text = self.error(join, [{"a": 1, "b": None}], [{"a": 1, "b": 2}], "a,b")
-        assert "row 0 (line 1): a, b: got null" in text
-
-    @pytest.mark.parametrize("bad", [True, 0.5, ["a"], {"a": 1}])
-    def test_what_is_no_id(self, join, bad, tmp_path):
-        expected = f"row 1 (line 2): id: got {bad!r}; expected the id of a sample (--id), a text or a whole number"
-        assert (
-            self.error(join, [{"id": "a"}, {"id": bad}], [{"id": "a"}]) == f"{tmp_path / 'samples.jsonl'}, {expected}"
-        )
-        assert (
-            self.error(join, [{"id": "a"}], [{"id": "a"}, {"id": bad}]) == f"{tmp_path / 'answers.jsonl'}, {expected}"
-        )
-
-    def test_no_id_named(self, join):
-        text = self.error(join, [{"file": 1, "text": "", "n": 1}], [{"file": 1, "text": "", "response": ""}])
-        assert text.endswith(
-            "both have neither sample_id nor id nor an image with an instruction, but file, text; name what holds the "
-            "id of samples, such as --id file or --id file,text; --id ROW=ROW says that both have the same rows in one "
-            "order"
-        )
-
-    def test_nothing_in_common(self, join):
-        text = self.error(join, [{"key": 1}], [{"question": 1, "response": ""}])
-        assert text.endswith(
-            "have no column in common (key; question, response); name the id of samples by --id ANNOTATIONS=PREDICTIONS"
-            "; --id ROW=ROW says that both have the same rows in one order"
-        )
-
-    @pytest.mark.parametrize("id", ["", "a,", "a=", "=a", ",", "="])
-    def test_a_malformed_option(self, join, id):
-        text = self.error(join, [{"a": 1}], [{"a": 1}], id)
-        expected = "expected COLUMN, COLUMN,COLUMN or ANNOTATIONS=PREDICTIONS, names of columns"
-        assert text == f"--id: got {id!r}; {expected}"
-
-    def test_a_column_that_is_not_there(self, join, tmp_path):
-        assert self.error(join, SAMPLES, ANSWERS, "kind") == (
-            f"{tmp_path / 'answers.jsonl'}: no column 'kind' (--id). It has: sample_id, response"
-        )
-        assert "samples.jsonl: no column 'sampleid' (--id); did you mean 'sample_id'?" in self.error(
-            join, SAMPLES, ANSWERS, "sampleid"
-        )
+@pytest.mark.parametrize(("samples", "answers", "id", "message"), ERRORS)
+def test_what_cannot_be_joined(join, tmp_path, samples, answers, id, message):
+    with pytest.raises(TableError) as caught:
+        join(samples, answers, id)
+    for name in ("samples", "answers"):
+        message = message.replace(f"{{{name}}}", str(tmp_path / f"{name}.jsonl"))
+    assert message in f"^{caught.value}$"
 
 
 class TestColumns:
@@ -372,15 +326,6 @@ class TestColumns:
         assert messages(join, samples, answers, "id")[0] == [
             f"columns of {tmp_path / 'answers.jsonl'} that differ from those of {tmp_path / 'samples.jsonl'} are "
             "renamed: size as pred.pred.size"
-        ]
-
-    def test_that_are_the_predictions_own(self, join):
-        samples = [{"id": 1, "pred": "old", "token_length": 9}, {"id": 2, "pred": "old", "token_length": 9}]
-        table = join(samples, [{"id": 1, "pred": "new"}, {"id": 1, "pred": None, "token_length": 3}])
-        assert rows_of(table) == [
-            {"id": 1, "pred": "new"},
-            {"id": 1, "pred": None, "token_length": 3},
-            {"id": 2, "pred": None, "token_length": None},
         ]
 
     def test_that_the_caller_calls_the_predictions_own(self, join):
