@@ -19,7 +19,7 @@ from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import PYTHON, Code, Finding, Naming, Severity, command_line
 from grounding_rewards.checks.other_readings import SIZE, RowSample
 from grounding_rewards.rollouts import Reason
-from grounding_rewards.testing.hostile import hostile_responses
+from grounding_rewards.testing.hostile import hostile_shapes, short_responses
 
 FLAGS = command_line("answer")
 CLICK = gr.recipe("click", response_space="pixel")
@@ -379,7 +379,7 @@ def test_batches_that_are_counted_apart_are_joined_to_the_same_counts() -> None:
 
 
 def test_no_response_raises() -> None:
-    hostile = hostile_responses(length=1024)
+    hostile = [*short_responses(), *(text for _, text in hostile_shapes(256))]
     for name in ("click", "action", "gelato"):
         recipe = gr.recipe(name, **({} if name == "gelato" else {"response_space": "pixel"}))
         for finding in diagnosed(recipe, hostile, [{**BOX, "space": "pixel"}] * len(hostile)):

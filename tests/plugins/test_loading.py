@@ -95,10 +95,17 @@ def test_a_file_that_fails_leaves_nothing_and_may_be_repaired(tmp_path):
     assert load(f"{path}:x") == 1
 
 
-def test_a_file_that_ends_the_process_is_an_error(tmp_path):
-    (tmp_path / "script.py").write_text("raise SystemExit(0)")
-    with pytest.raises(gr.RecipeError, match=r"script.py:x' does not load \(SystemExit: 0\)"):
-        load(f"{tmp_path}/script.py:x")
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("script.py", "raise SystemExit(0)", r"script.py:x' does not load \(SystemExit: 0\)"),
+        ("notes.txt", "x = 1", r"expected a file that ends in \.py"),
+    ],
+)
+def test_a_file_that_is_no_code_or_ends_the_process_is_an_error(tmp_path, file, text, message):
+    (tmp_path / file).write_text(text)
+    with pytest.raises(gr.RecipeError, match=message):
+        load(f"{tmp_path}/{file}:x")
 
 
 def test_a_file_that_has_changed_makes_nothing_new_and_what_was_made_stays(tmp_path):
@@ -146,12 +153,6 @@ def test_a_script_that_names_a_function_of_its_own_does_not_run_again(tmp_path):
 
 def test_a_module_that_no_file_made_is_not_there():
     assert importlib.util.find_spec("grounding_rewards.plugins.loading.no_hex") is None
-
-
-def test_a_text_file_is_no_code(tmp_path):
-    (tmp_path / "notes.txt").write_text("x = 1")
-    with pytest.raises(gr.RecipeError, match=r"expected a file that ends in \.py"):
-        load(f"{tmp_path}/notes.txt:x")
 
 
 def test_a_recipe_of_a_file(own):

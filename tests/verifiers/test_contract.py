@@ -189,12 +189,6 @@ def test_errors_about_targets_pass_through():
         replace(gr.recipe("gelato"), reward=Own(error)).score("(1, 1)", BOX)
 
 
-def test_dast_names_the_verifier_inside_it():
-    whole = weighted(brief=(1, DastLength(correct=Own([7.0]))))
-    with pytest.raises(gr.VerifierError, match=r"part 'brief': part 'correct': verifier Own returned 7.0 for row 0"):
-        replace(gr.recipe("gelato"), reward=whole).score(["(1, 1)"], [BOX], groups=[0])
-
-
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
