@@ -150,7 +150,7 @@ _AROUND = re.compile(
     "^[a-z_.]*[.]|^(?:browser|computer|mobile|desktop|mouse|single)_|mouse_"
     "|(?:_(?:at|on|xy|coordinates?|coords|point|position|element|screen|desktop|absolute))+$"
 )
-_LONGEST_NAME = 40
+_LONGEST_NAME = 48
 
 
 def is_known(name: str) -> bool:

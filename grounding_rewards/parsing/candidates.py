@@ -129,8 +129,9 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
             return candidate._replace(act=Act(word[1], act.place))
     verb = _SENTENCE.search(front) or (None if front.isascii() else _CHINESE.search(front))
     if verb:  # "Double-click the icon at (5, 6)"
-        then = verb["move"] and _THEN_CLICK.match(text, candidate.end)
-        return candidate if then else candidate._replace(act=Act(next(filter(None, verb.groups())), act.place))
+        said = next(filter(None, verb.groups()))
+        clicked = "lick" in verb[0] if verb["typed"] else verb["move"] and _THEN_CLICK.match(text, candidate.end)
+        return candidate if clicked else candidate._replace(act=Act(said, act.place))
     named = _ALIAS_NAMES.finditer(front + text[candidate.begin : candidate.begin + 16])
     return candidate._replace(act=None) if any(_kind(match) not in ("", "click") for match in named) else candidate
 
@@ -257,12 +258,14 @@ _LONGEST = 200
 _WORD = "[A-Za-z_]+"
 _PHRASE = rf"(?:{_WORD}[ -])?{_WORD}"
 _KEY = rf"(?:{either_case('action(?:s|[ _](?:type|name))?|function')})[\"'*]*{SPACE}[:=>][\"'`*]*{SPACE}[\"'`]?"
-_PLACE = r"(?:[(\[][(\[ \t]*-?[.0-9]|<[|a-z_]+>|\{[ \n]*[\"'])"
+_PLACE = r"(?:[\"']?[(\[][(\[ \t]*-?[.0-9]|<[|a-z_]+>|\{[ \n]*[\"']|[xX][ \t]*[=:])"
 _ALIASES = (
     rf"(?P<call>{_WORD})\((?P<ending>(?:s|es|ed)\))?",
     rf"{_KEY}(?P<named>{_PHRASE})(?P<prose>[ \t]+[A-Za-z])?",
     rf"(?:type|name|{either_case('operation|command|tool')})[\"'*]*{SPACE}[:=>][*]*{SPACE}[\"']?(?P<typed>{_WORD})",
-    rf"""(?P<before>{_PHRASE})(?:["'],)?(?:[ \t]+(?:{"|".join(_BEFORE_PLACES)}))?(?:{SPACE}[:=])?{SPACE}{_PLACE}""",
+    rf"""(?P<before>{_PHRASE})(?:["'],)?(?:[ \t]+(?:{"|".join(_BEFORE_PLACES)}))?(?:{SPACE}(?:[:=]|->))?"""
+    rf"{SPACE}{_PLACE}",
+    rf"<(?P<opens>{_WORD})>(?![^<>]*</)",
 )
 
 _SENTENCE_ACTION = either_case(
@@ -271,13 +274,13 @@ _SENTENCE_ACTION = either_case(
 _SENTENCE_NEXT = either_case("up|down|left|right|over|on|the|this|that|it|an?|from")
 _SENTENCE = on_use(
     rf"""(?<![A-Za-z_])(?:({_SENTENCE_ACTION})[ \t]+(?:(?:{_SENTENCE_NEXT})(?![A-Za-z])|["'“`])"""
-    rf"""|({either_case("enter|write")})[ \t]+["'“`]"""
+    rf"""|(?P<typed>{either_case("enter|write")})[ \t]+["'“`]"""
     rf"""|(?P<move>{either_case("move")})[ \t]+(?:the|your)[ \t]+(?:mouse|cursor|pointer))[^.!?\n(\[{{<]*$"""
 )
 _CHINESE = on_use(
-    r"(?:^|[。，；,.;:\n])[ 我请先再将会要]*(?P<move>)"
-    r"(双击|右键点击|长按|悬停|滑动|滚动|拖动|拖拽|输入)(?![框条栏块])"
-    r"[^.!?。\n(\[{<]*$"
+    r"(?:^|[。，；,.;:\n])[ 我请先再将会要]*(?P<move>)(?P<typed>)"
+    r"(双击|右键点击|长按|悬停|滑动|滚动|拖动|拖拽|输入)(?![框条栏块法])"
+    r"[^.!?。\n点(\[{<]*$"
 )
 """An action that a sentence tells to do, up to the place."""
 _THEN_CLICK = on_use(rf"[ \t]*,?[ \t]*(?:and|then)?[ \t]*(?:left[ -])?{either_case('click')}")
@@ -294,6 +297,9 @@ def _kind(match: re.Match[str]) -> str:
     if match["typed"]:
         kind = _known(match["typed"])
         return kind if match["typed"] in OPENAI or kind in AT_A_PLACE else ""
+    if match["opens"]:
+        kind = _known(match["opens"])
+        return kind if _is_sure(match["opens"], kind) else ""
     words = match["named"] or match["before"]
     first, _, last = words.replace("-", " ").partition(" ")
     kind = _known(f"{first}_{last}") if last else ""
@@ -394,8 +400,9 @@ def asides_in(text: str) -> Iterator[Candidate]:
     end = 0
     for match in _ASIDE.finditer(text):
         if match.start() >= end:
-            end = text.find(f"</{match[1]}>" if match[1] else "<|object_ref_end|>", match.end())
-            end = end if end >= 0 else len(text)
+            closing = f"</{match[1]}>" if match[1] else "<|object_ref_end|>"
+            close = text.find(closing, match.end())
+            end = close + len(closing) if close >= 0 else len(text)
             yield Candidate(match.start(), end, "tool", None)
 
 
@@ -421,7 +428,7 @@ _LABELS = either_case(
 )
 _IS = rf"(?:{SPACE}[:=][*`_]*{SPACE}[*`_]*|[ \t]+(?:is|are)(?:[ \t]+at)?:?[ \t]+)"
 _AT = f"(?:{either_case('click(?:ing)?|tap(?:ping)?|located')})[ \t]+(?:at|on)[ \t]+"
-_MORE = r"(?:[ \t]*[,;/x×-]|(?:[ \t]*,)?[ \t]+(?:or|and|to))?[ \t]*-?[0-9]"
+_MORE = r"(?:[ \t]*[,;/x×-]|(?:[ \t]*,)?[ \t]+(?:or|and|to|of))?[ \t]*-?[0-9]"
 _BOXED = rf"\\f?boxed\{{(?:{PLACE.replace('?P<', '?P<t')}\}}|[^{{}}]*\Z)"
 _SIDE = f"(?:{either_case('(?:x|y)(?:_?min|_?max|1|2)?|left|top|right|bottom|w(?:idth)?|h(?:eight)?')})"
 _SIDED = rf"{_SIDE}(?:[ _-]coordinate|坐标)?[\"'*]*{SPACE}[:=≈]{SPACE}{NUMBER}(?![0-9.%])"

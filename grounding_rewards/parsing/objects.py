@@ -158,9 +158,8 @@ def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[_Place
     if start := parts.get("start") or _held(item, _STARTS):
         value, end = start, end or value  # beside a start, a plain place is where it ends
     elif not value:
-        x, y = item.get("x"), item.get("y")
-        if x is not None or y is not None:
-            value = _corners(_held(item, _SIDES)) or (None if isinstance(x, list) and len(x) > 1 else (x, y))
+        if item.get("x") is not None or item.get("y") is not None:
+            value = _corners(_held(item, _SIDES)) or _x_y(item)
         elif edges := _held(item, _EDGES):
             value, end = edges, None
         elif "path" in item and not end:
@@ -186,7 +185,7 @@ def place_of(value: Any) -> _Place | None:
         parts = _by_part(value)
         value = value if parts.get("name") else parts.get("place") or parts.get("box") or value
     if isinstance(value, dict):
-        value = _held(value, _EDGES) or _corners(_held(value, _SIDES)) or (value.get("x"), value.get("y"))
+        value = _held(value, _EDGES) or _corners(_held(value, _SIDES)) or _x_y(value)
     if not isinstance(value, list | tuple):
         return None
     if len(value) == 1 and isinstance(value[0], dict | str):
@@ -199,6 +198,12 @@ def place_of(value: Any) -> _Place | None:
         value = [limited(float(number)) for number in value]
     place = tuple([number_of(number) for number in value])
     return None if None in place else place  # type: ignore[return-value]
+
+
+def _x_y(item: Mapping[Any, Any]) -> tuple[Any, Any] | None:
+    """Return x and y; None where they are ranges."""
+    x, y = item.get("x"), item.get("y")
+    return None if isinstance(x, list) and len(x) > 1 else (x, y)
 
 
 def _corners(sides: list[Any] | None) -> list[float] | None:
@@ -234,8 +239,8 @@ def number_of(value: Any) -> float | None:
 KEYS: Mapping[str, tuple[str, ...]] = {
     "name": ("action", "action_type", "function", "Action", "actionType", "action_name"),
     "type": ("type",),
-    "said": ("operation", "command", "event", "method", "gesture", "tool"),
-    "tool": ("name", "tool_name"),
+    "said": ("operation", "command", "event", "method", "gesture", "tool", "act", "verb", "skill", "intent"),
+    "tool": ("name", "tool_name", "recipient_name"),
     "start": ("start_coordinate", "start_point", "start_box", "start", "from_coord", "startCoordinate", "from",
               "coordinate1", "point1", "touch_point"),
     "place": ("coordinate", "point_2d", "point", "position", "coordinates", "points", "point2d", "mean", "element",
