@@ -211,9 +211,9 @@ class AnyForm(Form):
                 opened = opened_between(text, end, span.begin, braces=text[span.begin] != "{")
                 found.append(guarded(text, end, opened, span))
             end = span.end
-        if not found and all([span.form == "tool" for span in spans]):  # noqa: C419 (faster so)
-            found = [each for each in (bare_numbers(text[max([span.end for span in spans], default=0) :]),) if each]
         found = [each for each in found if each.form != "tool"]
+        if not found and (alone := bare_numbers(text[max([span.end for span in spans], default=0) :])):
+            found = [alone]
         return [each._replace(act=None) if each.begin >= cut else each for each in found][: 2 * MOST]
 
     def _spans(self, text: str) -> Iterator[Candidate]:

@@ -354,40 +354,35 @@ _PATCHES = 32  # Kosmos-2's along each side
 def tags_in(text: str) -> Iterator[Candidate]:
     """Places in tags, in their attributes, and in tokens."""
     for match in _TAGS.finditer(text):
-        if "coords=" in match[0]:
-            places = read_points(match[0]) or []
-            if not places:
-                yield Candidate(*match.span(), "molmo", None)
-            for place, (begin, end) in zip(places, parts(*match.span(), len(places)), strict=True):
-                yield Candidate(begin, end, "molmo", Act("", tuple(place)))
-            continue
-        if match["percent"]:
-            found = [number(numeral) for numeral in _AXIS.findall(match["percent"])]
-            pairs = list(zip(found[::2], found[1::2], strict=False))
-            for pair, (begin, end) in zip(pairs, parts(*match.span(), len(pairs)), strict=True):
-                yield Candidate(begin, end, "molmo", Act("", pair))
-            continue
-        if match["locations"] or match["patches"]:
-            place = tuple([float(numeral) for numeral in _INDEX.findall(match[0])])
-            if match["patches"]:  # their centres, in patches from the left and the top
-                place = tuple([side + 0.5 for index in place for side in (index % _PATCHES, index // _PATCHES)])
-            yield Candidate(*match.span(), "location_tokens", Act("", place) if len(place) == 4 else None)
-            continue
-        groups = match.groupdict()
-        if groups["element"]:
-            item: dict[str, Any] = {key: value for key, _, value in _ATTRIBUTE.findall(groups["attributes"])}
-            act = act_of({"action": _named_by(groups["element"]), **item} if _named_by(groups["element"]) else item)
-            if act is not None and act.place:
-                yield Candidate(*match.span(), "xy_tags", act)
-            continue
-        tag = groups["tag"] or ""
-        named = _named_by(tag)
-        bracketed = tag == "answer" and match[0][len("<answer>") :].lstrip()[:1] in ("(", "[")
-        if tag and not named and (bracketed or tag.lower() not in _TAGS_OF_PLACES):
-            continue
-        form = "point_tag" if tag.lower() in _TAGS_OF_POINTS else "bare_numbers" if tag == "answer" else "box_tokens"
-        form = "xy_tags" if groups["ax"] else form
-        yield Candidate(*match.span(), form, Act(named, place_in(match)))
+        form, acts = _of_tag(match)
+        for act, (begin, end) in zip(acts, parts(*match.span(), len(acts)), strict=True):
+            yield Candidate(begin, end, form, act)
+
+
+def _of_tag(match: re.Match[str]) -> tuple[str, list[Act | None]]:
+    """The form of a tag and its acts, None for one that is unreadable; none where it is no answer."""
+    groups = match.groupdict()
+    tag, element = groups["tag"] or "", groups["element"]
+    if "coords=" in match[0]:
+        return "molmo", [Act("", tuple(place)) for place in read_points(match[0]) or []] or [None]
+    if groups["percent"]:
+        found = [number(numeral) for numeral in _AXIS.findall(groups["percent"])]
+        return "molmo", [Act("", pair) for pair in zip(found[::2], found[1::2], strict=False)]
+    if groups["locations"] or groups["patches"]:
+        place = tuple([float(numeral) for numeral in _INDEX.findall(match[0])])
+        if groups["patches"]:  # their centres, in patches from the left and the top
+            place = tuple([side + 0.5 for index in place for side in (index % _PATCHES, index // _PATCHES)])
+        return "location_tokens", [Act("", place) if len(place) == 4 else None]
+    named = _named_by(tag or element or "")
+    if element:
+        item: dict[str, Any] = {key: value for key, _, value in _ATTRIBUTE.findall(groups["attributes"])}
+        act = act_of({"action": named, **item} if named else item)
+        return "xy_tags", [act] if act is not None and act.place else []
+    bracketed = tag == "answer" and match[0][len("<answer>") :].lstrip()[:1] in ("(", "[")
+    if tag and not named and (bracketed or tag.lower() not in _TAGS_OF_PLACES):
+        return "", []
+    form = "point_tag" if tag.lower() in _TAGS_OF_POINTS else "bare_numbers" if tag == "answer" else "box_tokens"
+    return "xy_tags" if groups["ax"] else form, [Act(named, place_in(match))]
 
 
 _ASIDE = on_use(
