@@ -70,7 +70,7 @@ class ParquetTable:
     def schema(self) -> Any:
         """The Arrow schema, metadata included."""
         with self._reading() as file:
-            return file.schema_arrow
+            return _schema_without_views(file.schema_arrow)
 
     @property
     def firsts(self) -> list[int]:
@@ -86,7 +86,9 @@ class ParquetTable:
         wanted = [name for name in self.columns if columns is None or name in columns]
         with self._reading() as file:
             start, rows = 0, file.metadata.num_rows
-            batches = file.iter_batches(size or self._rows_at_once(file), columns=None if whole else wanted)
+            batches = map(
+                _without_views, file.iter_batches(size or self._rows_at_once(file), columns=None if whole else wanted)
+            )
             # A size that the caller asks for is kept, whatever memory it takes.
             for arrow in batches if size else gathered(batches):
                 yield Batch(start, ArrowRows(arrow.select(wanted)), arrow, (start + len(arrow)) / rows)
@@ -109,7 +111,7 @@ class ParquetTable:
             groups = range(bisect(firsts, ends[0]) - 1, bisect_left(firsts, ends[-1]))
             read = file.iter_batches(self._rows_at_once(file), [*groups], None if whole else wanted)
             lengths = [ends[0] - firsts[groups.start], *(end - start for start, end in pairwise(ends))]
-            cut = _cut(read, lengths)
+            cut = _cut(map(_without_views, read), lengths)
             next(cut)
             for start, arrow in zip(ends, cut, strict=False):
                 yield Batch(start, ArrowRows(arrow.select(wanted)), arrow, (start + len(arrow)) / firsts[-1])
@@ -152,7 +154,7 @@ class ArrowTable:
     def schema(self) -> Any:
         """The Arrow schema, metadata included."""
         with self._reading() as source:
-            return _reader(source).schema
+            return _schema_without_views(_reader(source).schema)
 
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
@@ -190,8 +192,8 @@ def _reader(source: IO[bytes]) -> Any:
 def _chunks(reader: Any) -> Iterator[Any]:
     """The record batches, one at a time."""
     if hasattr(reader, "num_record_batches"):  # a file; a stream can only be read on
-        return (reader.get_batch(index) for index in range(reader.num_record_batches))
-    return iter(reader)
+        return (_without_views(reader.get_batch(index)) for index in range(reader.num_record_batches))
+    return map(_without_views, reader)
 
 
 class ArrowRows(Sequence[Mapping[str, Any]]):
@@ -309,6 +311,29 @@ def refuse_bytes(path: Path, schema: Any) -> None:
             f"{path}: JSON lines cannot hold the bytes in column {', '.join(names)}; "
             "write Parquet (a name that ends in .parquet)"
         )
+
+
+_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+
+
+def _without_views(batch: Any) -> Any:
+    """Return a record batch with texts and bytes in place of views of these, for Arrow cannot take rows of a view."""
+    schema = _schema_without_views(batch.schema)
+    return batch if schema.equals(batch.schema) else batch.cast(schema)
+
+
+def _schema_without_views(schema: Any) -> Any:
+    return pa.schema([each.with_type(_type_without_views(each.type)) for each in schema], schema.metadata)
+
+
+def _type_without_views(kind: Any) -> Any:
+    if pa.types.is_struct(kind):
+        inner = [kind.field(place) for place in range(kind.num_fields)]
+        return pa.struct([each.with_type(_type_without_views(each.type)) for each in inner])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        made = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return made(kind.value_field.with_type(_type_without_views(kind.value_type)))
+    return _VIEWS.get(kind, kind)
 
 
 def holds_bytes(kind: Any) -> bool:

@@ -115,6 +115,20 @@ def test_only_the_wanted_columns_are_read(tmp_path):
     assert [*next(open_table(tmp_path / "in.parquet").batches(["d"])).rows] == [{}]
 
 
+def test_views_are_read_as_texts_and_bytes(tmp_path):
+    """So newer versions of Arrow's users write texts; Arrow itself cannot take rows of them."""
+    inner = [pa.field("text", pa.string_view()), pa.field("more", pa.list_(pa.string_view()))]
+    schema = pa.schema({"a": pa.string_view(), "b": pa.struct(inner), "c": pa.binary_view()}, {"note": "x"})
+    rows = [{"a": each, "b": {"text": each, "more": [each]}, "c": b"c"} for each in ("x", "y", None)]
+    pq.write_table(pa.Table.from_pylist(rows, schema), tmp_path / "in.parquet")
+    table = open_table(tmp_path / "in.parquet")
+    kinds = ["string", "struct<text: string, more: list<element: string>>", "binary"]
+    assert ([*map(str, table.schema.types)], table.schema.metadata) == (kinds, {b"note": b"x"})
+    (batch,) = table.batches()
+    assert [*batch.take([2, 0]).rows] == [rows[2], rows[0]]
+    assert [[*each.rows] for each in table.between([1, 3])] == [rows[1:]]
+
+
 def test_broken_parquet(tmp_path):
     path = tmp_path / "in.parquet"
     path.write_bytes(b"PAR1 or not")
