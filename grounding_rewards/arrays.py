@@ -13,12 +13,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 T = TypeVar("T")
 
-_NAN = np.array([np.nan])
-
 
 def nowhere(rows: int, columns: int) -> Floats:
     """Return NaN, (rows, columns), for rows without a place."""
-    return _NAN.repeat(rows * columns).reshape(rows, columns)
+    rows_without = np.empty((rows, columns))
+    rows_without.fill(np.nan)  # half the time of np.full
+    return rows_without
 
 
 def ranges(start: Ints, count: Ints) -> Ints:

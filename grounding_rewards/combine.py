@@ -126,6 +126,11 @@ class Combination(Term):
         return tuple([part for _, part in self.parts])
 
     @cached_property
+    def steps(self) -> tuple[tuple[str, Verifier], ...]:
+        """All parts inside by name, in order of evaluation."""
+        return tuple(parts_of(self))
+
+    @cached_property
     def numbers(self) -> dict[str, Any]:
         """The row's numbers by name."""
         return dict(self.given)
@@ -169,20 +174,16 @@ def evaluate(
     ``label`` is the term's name in errors. ``known`` has what was scored on the same rollouts by the ``id`` of terms
     that live as long, and grows.
     """
-    parts: dict[str, Floats] = {}
-    return _evaluate(term, rollouts, label, {} if known is None else known, parts), parts
-
-
-def _evaluate(term: Verifier, rollouts: Rollouts, label: str, known: Known, parts: dict[str, Floats]) -> Floats:
-    if isinstance(term, Combination):
-        columns = []
-        for name, part in term.parts:
-            parts[name] = column = _evaluate(part, rollouts, name, known, parts)
-            columns.append(column)
-        known[id(term)] = term.join(columns)
-    elif id(term) not in known:
-        known[id(term)] = scored(term, rollouts, label)
-    return known[id(term)]
+    known = {} if known is None else known
+    steps = term.steps if isinstance(term, Combination) else ()
+    for name, part in (*steps, (label, term)):
+        if id(part) in known:
+            continue
+        if isinstance(part, Combination):
+            known[id(part)] = part.join([known[id(each)] for each in part.within])
+        else:
+            known[id(part)] = scored(part, rollouts, name)
+    return known[id(term)], {name: known[id(part)] for name, part in steps}
 
 
 def parts_of(term: Verifier) -> Iterator[tuple[str, Verifier]]:

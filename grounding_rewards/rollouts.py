@@ -82,13 +82,7 @@ class Predictions:
 
     def changed(self, **columns: Any) -> Predictions:
         """Return the same predictions with other columns, as ``dataclasses.replace`` does, at a tenth of the cost."""
-        return made(Predictions, **{**vars(self), **columns})
-
-    def make_read_only(self) -> None:
-        """Make the columns read-only."""
-        read_only(self.xy, self.box, self.reason, self.dialect, self.actions, self.points, self.offsets, self.usual)
-        if self.arguments is not NO_ARGUMENTS:
-            read_only(*vars(self.arguments).values())
+        return made(Predictions, **(vars(self) | columns))
 
     def take(self, rows: NDArray[np.int64]) -> Predictions:
         """Return the predictions of some rows, in their order."""
@@ -107,7 +101,7 @@ class Predictions:
     @property
     def parsed(self) -> NDArray[np.bool_]:
         """(n,) True where an answer was read: a place, a known action or a refusal."""
-        parsed: NDArray[np.bool_] = _IS_PARSED[self.reason]
+        parsed: NDArray[np.bool_] = _IS_PARSED.take(self.reason)
         return parsed
 
 
@@ -136,8 +130,13 @@ class Rollouts:
 
     def read_only(self) -> Rollouts:
         """Make the columns read-only, so that no term changes what the next one reads; return the same rollouts."""
-        self.predictions.make_read_only()
-        read_only(self.groups, self.token_lengths)
+        seen = self.predictions
+        read_only(
+            seen.xy, seen.box, seen.reason, seen.dialect, seen.actions, seen.points, seen.offsets, seen.usual,
+            self.groups, self.token_lengths,
+        )  # fmt: skip
+        if seen.arguments is not NO_ARGUMENTS:
+            read_only(*vars(seen.arguments).values())
         return self
 
     @property

@@ -373,7 +373,7 @@ class Recipe:
         return made(
             Scores,
             total=total,
-            acc=(success > 0).astype(np.float64),
+            acc=(success > 0.0).astype(np.float64),
             valid=valid,
             parts=parts,
             reason=reason,

@@ -99,6 +99,11 @@ class Scorer:
         """True where scores may depend on lengths in tokens or further columns."""
         return any(recipe.reads_extras for recipe in self.recipes)
 
+    @cached_property
+    def reads_columns(self) -> bool:
+        """True where routes, a record or scores may read further columns."""
+        return self.router is not None or self._recording is not None or self.reads_extras
+
     def score(self, inputs: Inputs, names: Sequence[str | None] = ()) -> ScoredBatch:
         """Score n rows, log each unusable target once, and keep what is to be recorded."""
         if self.router is None:
@@ -365,20 +370,26 @@ def samples(
     responses: Sequence[str | None],
     targets: Sequence[Any],
     rows: Sequence[Mapping[str, Any]],
+    more: Mapping[str, Sequence[Any]] | None = None,
     *,
     under: str = "",
     together: bool = False,
 ) -> ScoredBatch:
-    """Score responses whose further columns come in a mapping each; ``together``: they are one group."""
-    built = scorer(trainer, arguments)
-    columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
-    sizes = {
-        name: read_sizes(f"{under}{name}", columns[name], built.logged)
+    """Score responses; further columns come in a mapping a row, or in ``more``; ``together``: they are one group."""
+    built, columns = scorer(trainer, arguments), dict[str, Sequence[Any]]()
+    if built.reads_columns:
+        columns = {
+            name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)
+        }
+        columns.update(more or {})
+    sizes = [
+        read_sizes(f"{under}{name}", [row.get(name) for row in rows], built.logged)
+        if any([name in row for row in rows])  # noqa: C419 (faster so)
+        else None
         for name in ("image_size", "model_image_size")
-        if name in columns
-    }
+    ]
     groups = [0] * len(responses) if together else None
-    inputs = Inputs(responses, targets, columns, sizes.get("image_size"), sizes.get("model_image_size"), groups=groups)
+    inputs = Inputs(responses, targets, columns, *sizes, groups=groups)
     return built.score(inputs, [None if row.get("index") is None else f"index {row['index']}" for row in rows])
 
 
@@ -447,7 +458,8 @@ def _named(recipe: Any, key: str) -> Named | None:
 
 _SCORERS: dict[tuple[str, str], Scorer] = {}
 _LAST: dict[str, tuple[str, dict[str, Any], dict[str, Any], tuple[str, str]]] = {}
-"""Directory, options, copies of those that may change, and scorer's key of each trainer's last call.
+"""Directory, "" where no path depends on it, options, copies of those that may change, and scorer's key of each
+trainer's last call.
 
 The next call mostly has the same options. These are kept, and so are alive: no other object can pass for one of them.
 """
@@ -463,7 +475,7 @@ def scorer(trainer: Trainer, arguments: Mapping[str, Any]) -> Scorer:
             and arguments.keys() == options.keys()
             and all([value is options[name] for name, value in arguments.items()])  # noqa: C419 (faster so)
             and (not copies or _changeable(arguments) == copies)
-            and os.getcwd() == directory
+            and (not directory or os.getcwd() == directory)
         ):
             return _SCORERS[key]
     settings = read(trainer, arguments)
@@ -475,7 +487,8 @@ def scorer(trainer: Trainer, arguments: Mapping[str, Any]) -> Scorer:
         built = _SCORERS.get(key)  # another thread may have had the lock before
         if built is None:
             built = _SCORERS[key] = make(trainer, settings)
-        _LAST[trainer.name] = os.getcwd(), dict(arguments), deepcopy(_changeable(arguments)), key
+        directory = os.getcwd() if ".py:" in key[1] or "settings" in arguments else ""
+        _LAST[trainer.name] = directory, dict(arguments), deepcopy(_changeable(arguments)), key
     return built
 
 

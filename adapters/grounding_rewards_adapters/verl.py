@@ -163,13 +163,10 @@ def _scored(
     options: Mapping[str, Any],
 ) -> list[dict[str, float]]:
     """Score rows, all of them in one call."""
-    rows = [
-        # numpy's strings often
-        {**(info if isinstance(info, Mapping) else {}), "data_source": str(each) if isinstance(each, str) else each}
-        for info, each in zip(infos, data_sources, strict=True)
-    ]
-    scored = _scorer.samples(_TRAINER, options, texts, truths, rows, under="extra_info.")
-    return _scorer.rows({"score": scored.columns["total"], "acc": scored.columns["acc"], **_scorer.beside(scored)})
+    rows = [info if type(info) is dict or isinstance(info, Mapping) else {} for info in infos]
+    more = {"data_source": [str(each) if isinstance(each, str) else each for each in data_sources]}  # of numpy, often
+    columns = dict(_scorer.samples(_TRAINER, options, texts, truths, rows, more, under="extra_info.").columns)
+    return _scorer.rows({"score": columns.pop("total"), **columns})
 
 
 _WAIT = 0.001

@@ -16,6 +16,7 @@ from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.coords.spaces import UNIT, CoordSpace, convert
 from grounding_rewards.errors import TargetError
+from grounding_rewards.parsing.responses import read_responses
 from grounding_rewards.rollouts import Reason, Rollouts, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.json_lines import dumps
@@ -105,8 +106,9 @@ def score_rows(
     recipe: Recipe, inputs: Inputs, bad_target: BadTarget, *, rows: Rows = None, outside_first: bool = True
 ) -> RecipeSlice:
     """Score rows with one recipe; sizes from outside override those in targets, or only stand in for them."""
-    if (responses := recipe.ended(inputs.responses)) is not inputs.responses:
-        inputs = replace(inputs, responses=responses)
+    whole = read_responses(inputs.responses)
+    if (texts := recipe.ended(whole)) is not whole:
+        inputs = replace(inputs, responses=texts)
     targets = recipe.read_targets(inputs.targets, bad_target=bad_target, warn=False, box_format=inputs.box_format)
     if callable(inputs.image_sizes):
         inputs = replace(inputs, image_sizes=inputs.image_sizes(targets))
@@ -120,7 +122,7 @@ def score_rows(
     if callable(groups):
         groups = groups(recipe, targets, rows) if "groups" in recipe.needs else None
     rollouts = recipe.prepare(
-        inputs.responses,
+        texts,
         targets,
         image_sizes=sizes[0],
         model_image_sizes=sizes[1],

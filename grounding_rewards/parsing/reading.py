@@ -101,7 +101,7 @@ class Form:
     vocabulary: bool = False
     formed: bool = False
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The dialect itself."""
         return (self.name,)
@@ -143,7 +143,7 @@ class Form:
         if not begun:
             return NOTHING
         try:
-            acts = self._policy((self.read or self._find)(text), answers)
+            acts = self._policy(self.read(text) if self.read else self._find(text), answers)
             if acts and self.vocabulary:
                 name, fields = normalised(acts[0].name, acts[0].arguments)
                 acts = [Act(name, acts[0].place, fields), *acts[1:]]

@@ -149,7 +149,7 @@ class _Table:
     """Columns of the answers in n texts: no object of the garbage collector stays for a row."""
 
     def __init__(self, dialect: Any, texts: Texts, answers: Answers) -> None:
-        rows = len(texts)
+        rows = len(texts.values)
         self.of, self.texts, self.answers = dialect, texts, answers
         self.reason, self.dialect = np.zeros(rows, dtype=np.int8), _NO_DIALECT.repeat(rows)
         self.xy, self.box, self.names = nowhere(rows, 2), nowhere(rows, 4), _NO_NAME.repeat(rows)
@@ -159,12 +159,9 @@ class _Table:
 
     def read(self, unfinished: NDArray[np.bool_] | None) -> None:
         """Read all texts."""
-        begun, left = np.zeros(len(self.texts), dtype=np.bool_), list(range(len(self.texts)))
-        if self.texts.vectorised:
-            left, again = self._many(begun)
-        else:
-            left, again = [], left
         one, values = self.of.one, self.texts.values
+        begun: Any = np.zeros(len(values), dtype=np.bool_) if self.texts.vectorised else [False] * len(values)
+        left, again = self._many(begun) if self.texts.vectorised else ([], range(len(values)))
         for row in again:
             index, some, acts = one(values[row], self.answers)
             if acts:
@@ -214,7 +211,7 @@ class _Table:
             self.arguments[name] = empty(name, len(self.texts))
         return self.arguments[name]
 
-    def _many(self, begun: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+    def _many(self, begun: NDArray[np.bool_]) -> tuple[list[int], Sequence[int]]:
         """Read all texts step by step; return rows without an answer, and rows to be read by themselves."""
         texts = self.texts
         if begin := getattr(self.of, "begin", ""):  # max, because find's -1 would leave the last character alone
@@ -402,8 +399,8 @@ def answer_texts(texts: Texts, thinking: Thinking) -> tuple[Texts, NDArray[np.bo
     if thinking == "read":
         return texts, None
     if thinking == "closed":
-        few = None if texts.vectorised else ["think>" in text for text in texts.values]
-        if not (contains(texts, "think>").any() if few is None else any(few)):
+        any_thinks = contains(texts, "think>").any() if texts.vectorised else "think>" in "\n".join(texts.values)
+        if not any_thinks:
             return texts, None
     answers = [text.rpartition(_CLOSE)[2] for text in texts.values]
     still_open = [_OPEN in answer for answer in answers]

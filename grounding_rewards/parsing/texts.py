@@ -49,13 +49,17 @@ CUT = "\x00"
 
 
 class Texts(Sequence[str]):
-    """n texts, as a list and, on demand, as one arrow array."""
+    """n texts, as a list and, on demand, as one arrow array.
+
+    ``vectorised`` is True if there is enough text for the vectorised functions to be faster.
+    """
 
     _arrow: Any = None
-    _longest: int | None = None
 
     def __init__(self, values: list[str]) -> None:
         self.values = values
+        self._longest = max(map(len, values), default=0) if len(values) < VECTOR_ROWS else None  # in characters
+        self.vectorised = self._longest is None or self._longest > LONG_TEXT
 
     def __len__(self) -> int:
         return len(self.values)
@@ -65,18 +69,6 @@ class Texts(Sequence[str]):
 
     def __getitem__(self, row: Any) -> Any:
         return self.values[row]
-
-    @property
-    def vectorised(self) -> bool:
-        """True if there is enough text for the vectorised functions to be faster."""
-        return len(self.values) >= VECTOR_ROWS or self.longest > LONG_TEXT
-
-    @property
-    def longest(self) -> int:
-        """Characters of the longest text."""
-        if self._longest is None:
-            self._longest = max(map(len, self.values), default=0)
-        return self._longest
 
     @property
     def long(self) -> bool:
@@ -95,12 +87,11 @@ class Texts(Sequence[str]):
 
         So no pattern for a whole text matches the rest of a longer one.
         """
-        if len(self.values) >= VECTOR_ROWS:
+        longest = self._longest
+        if longest is None:
             import pyarrow.compute as pc
 
             longest = pc.max(pc.binary_length(self.arrow)).as_py()  # in bytes; a character has at least one
-        else:
-            longest = self.longest
         if longest <= length:
             return self
         return Texts([text if len(text) <= length else CUT + text[1 - length :] for text in self.values])

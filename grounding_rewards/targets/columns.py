@@ -121,7 +121,7 @@ class Targets:
             self._as_written.append(
                 alternatives_of(self.rows)
                 if self.has_actions_or_refusals
-                else bare_places(() if isinstance(self.rows, Boxes) else self.rows, self.regions)
+                else bare_places(() if type(self.rows) is Boxes else self.rows, self.regions)
             )
         alternatives = self._as_written[0]
         to, into = alternatives.arguments.to, self.into
@@ -194,17 +194,17 @@ class Targets:
                 f"targets: got one {type(items).__name__}; expected a list with one target for each response"
             )
         plain = written in (None, BoxFormat.XYXY)
-        if not (plain and isinstance(items, Boxes) and items.fits(native)):
+        if not (plain and type(items) is Boxes and items.fits(native)):
             items = list(items)  # of boxes made one by one, each would be looked up in its table by itself
         typed = read_typed(items, native, declared) if plain else Typed([None] * len(items))
         rows: Any = typed.rows
         box = typed.box
-        if declared is not None and not isinstance(rows, Boxes):  # nobody else has these targets yet
+        if declared is not None and type(rows) is not Boxes:  # nobody else has these targets yet
             every = box is not None and "space" not in typed.fields
             bare: Any = rows if every else [row for row in rows if row is not None and row.space is None]
             deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
         own: set[int] = set()
-        lists = not items.named if isinstance(items, Boxes) else type(next(iter(items), None)) is list
+        lists = not items.named if type(items) is Boxes else type(next(iter(items), None)) is list
         if native and items and lists:  # those that are read at once are of one type
             own = {*range(len(rows))} if box is not None else {index for index, row in enumerate(rows) if row}
         errors: dict[int, TargetError] = {}
@@ -388,7 +388,7 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
 
 def _boxes_alone(box: Floats, fields: frozenset[str], rows: Any, spaces: Any, **more: Any) -> Targets:
     """Columns of lone boxes, as typed reading has them."""
-    (span, flat), lazily = _extent(box), isinstance(rows, Boxes)
+    (span, flat), lazily = _extent(box), type(rows) is Boxes
     sizes = rows.image_size if lazily else _sizes([row.image_size for row in rows]) if "image_size" in fields else None
     return Targets(
         rows if lazily else tuple(rows), {},

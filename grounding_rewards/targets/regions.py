@@ -110,6 +110,13 @@ class Regions(PerSample):
         read_only(diagonal)
         return diagonal
 
+    @cached_property
+    def some_diagonal(self) -> Floats:
+        """(m,) the same, and 1.0 where there is none: what lies on a place without extent is 0 away from it."""
+        some = np.where(self.diagonal > 0, self.diagonal, 1.0)
+        read_only(some)
+        return some
+
     def outline(self, place: int) -> Floats:
         """Return a place's corners (k, 2): of a circle 72, of a point the point itself."""
         kind, (x1, y1, x2, y2) = self.kind[place], self.box[place]

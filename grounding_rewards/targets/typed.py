@@ -77,7 +77,7 @@ class Typed(NamedTuple):
 
 def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpace | None = None) -> Typed:
     """Read n targets of one kind; ``Boxes`` must fit the native form, and ``space`` is their space."""
-    if isinstance(items, Boxes):
+    if type(items) is Boxes:
         written, size = items.box, items.image_size
 
         def made(places: Sequence[int]) -> list[Target]:
@@ -113,7 +113,7 @@ def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpac
     boxes = [None] if fields is None else list(map(attrgetter("bbox"), rows))
     if fields is not None and None not in boxes:
         box = np.fromiter(chain.from_iterable(boxes), np.float64, 4 * len(boxes)).reshape(-1, 4) + 0.0  # no -0.0
-        if (box[:, :2] <= box[:, 2:]).all():
+        if np.count_nonzero(box[:, :2] <= box[:, 2:]) == 2 * len(boxes):  # for few, a third of what all() takes
             return Typed(rows, box, fields)
     alone = fields is not None
     checked = [row if row and (alone or _is_exact(item)) else None for row, item in zip(rows, items, strict=True)]

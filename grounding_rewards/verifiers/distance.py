@@ -49,11 +49,8 @@ class InsideDistance(OfPlaces):
         xy = rollouts.predictions.xy
         inside = inside_regions(xy, regions, self.polygon)
         away = geometry.distance(regions.each(xy), _centres(regions))
-        diagonal = regions.diagonal
-        if np.count_nonzero(diagonal) < len(diagonal):
-            diagonal = np.where(diagonal > 0, diagonal, 1.0)  # a hit there is 0 away
         # fmin reads a NaN, which a row without a point has, as 1.0; a product costs less than np.where.
-        return (1.0 - np.fmin(away / diagonal, 1.0)) * inside
+        return (1.0 - np.fmin(away / regions.some_diagonal, 1.0)) * inside
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ class OfAlternatives(Term):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
-        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
+        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts.predictions.reason))
 
 
 class OfPlaces(Term):
@@ -127,7 +127,7 @@ class OfPlaces(Term):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
-        return rollouts.targets.regions.best(self.places(rollouts), len(rollouts))
+        return rollouts.targets.regions.best(self.places(rollouts), len(rollouts.predictions.reason))
 
 
 def reads_of(term: Verifier) -> frozenset[str]:
