@@ -382,14 +382,13 @@ def samples(
             name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)
         }
         columns.update(more or {})
-    sizes = [
-        read_sizes(f"{under}{name}", [row.get(name) for row in rows], built.logged)
-        if any([name in row for row in rows])  # noqa: C419 (faster so)
-        else None
+    sizes = {
+        name: read_sizes(f"{under}{name}", [row.get(name) for row in rows], built.logged)
         for name in ("image_size", "model_image_size")
-    ]
+        if any(name in row for row in rows)
+    }
     groups = [0] * len(responses) if together else None
-    inputs = Inputs(responses, targets, columns, *sizes, groups=groups)
+    inputs = Inputs(responses, targets, columns, sizes.get("image_size"), sizes.get("model_image_size"), groups=groups)
     return built.score(inputs, [None if row.get("index") is None else f"index {row['index']}" for row in rows])
 
 

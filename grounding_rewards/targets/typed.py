@@ -76,32 +76,24 @@ class Typed(NamedTuple):
 
 
 def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpace | None = None) -> Typed:
-    """Read n targets of one kind; ``Boxes`` must fit the native form, and ``space`` is their space."""
+    """Read n targets of one kind; ``Boxes`` must fit the native form, and ``space`` is that of targets without one."""
     if type(items) is Boxes:
-        written, size = items.box, items.image_size
-
-        def made(places: Sequence[int]) -> list[Target]:
-            sizes: Iterable[Any] = repeat(None) if size is None else map(tuple, size[places].tolist())
-            boxes: Iterable[Any] = map(tuple, written[places].tolist())
-            return [Target(box, image_size, space=space) for box, image_size in zip(boxes, sizes, strict=False)]
-
-        exact = written + 0.0  # no -0.0
-        return Typed(Boxes(exact, made, size), exact, frozenset() if size is None else frozenset({"image_size"}))
+        return _lone(items.box, items.image_size, space)
     kinds = set(map(type, items))
     kind = kinds.pop() if len(kinds) == 1 else None
     fields: frozenset[str] | None = None
     if kind is list and (native is None or native.bare_box):
         boxes = _converted(items, Box)
+        if None not in boxes and _are_numbers(items) and (box := _sound(boxes)) is not None:
+            return _lone(box, None, space)
         rows = [None if box is None else Target(box) for box in boxes]
-        if None not in boxes and _are_numbers(items):
-            fields = frozenset()
     elif kind is dict and (native is None or native.lists_alone):
         rows = _converted(items, Target)
         if None not in rows:
             fields = _flat_fields(rows, sum(map(len, items)), items)
     elif kind is str and (native is None or native.lists_alone):
-        distinct = dict(zip(dict.fromkeys(items), count(), strict=False))  # many rollouts of one sample share a text
-        if len(distinct) < len(items):
+        if len(set(items)) < len(items):  # many rollouts of one sample share a text
+            distinct = dict(zip(dict.fromkeys(items), count(), strict=False))
             once, places = read_typed(list(distinct), native), list(map(distinct.__getitem__, items))
             box = None if once.box is None else once.box[places]
             return Typed(list(map(once.rows.__getitem__, places)), box, once.fields)
@@ -111,13 +103,32 @@ def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpac
     else:
         return Typed([None] * len(items))
     boxes = [None] if fields is None else list(map(attrgetter("bbox"), rows))
-    if fields is not None and None not in boxes:
-        box = np.fromiter(chain.from_iterable(boxes), np.float64, 4 * len(boxes)).reshape(-1, 4) + 0.0  # no -0.0
-        if np.count_nonzero(box[:, :2] <= box[:, 2:]) == 2 * len(boxes):  # for few, a third of what all() takes
-            return Typed(rows, box, fields)
+    if fields is not None and None not in boxes and (box := _sound(boxes)) is not None:
+        if kind is dict and fields == {"bbox"}:
+            return _lone(box, None, space)
+        return Typed(rows, box + 0.0, fields)  # no -0.0
     alone = fields is not None
     checked = [row if row and (alone or _is_exact(item)) else None for row, item in zip(rows, items, strict=True)]
     return Typed([row if row and _is_sound(row) else None for row in checked])
+
+
+def _lone(written: Floats, size: Floats | None, space: CoordSpace | None) -> Typed:
+    """Read boxes, and sizes beside them if any; a ``Target`` is made for those that are looked at."""
+
+    def made(places: Sequence[int]) -> list[Target]:
+        sizes: Iterable[Any] = repeat(None) if size is None else map(tuple, size[places].tolist())
+        boxes: Iterable[Any] = map(tuple, written[places].tolist())
+        return [Target(box, image_size, space=space) for box, image_size in zip(boxes, sizes, strict=False)]
+
+    exact = written + 0.0  # no -0.0
+    return Typed(Boxes(exact, made, size), exact, frozenset() if size is None else frozenset({"image_size"}))
+
+
+def _sound(boxes: Sequence[Box]) -> Floats | None:
+    """Return n boxes as an array (n, 4); None where corners of any are not in order."""
+    box = np.fromiter(chain.from_iterable(boxes), np.float64, 4 * len(boxes)).reshape(-1, 4)
+    # for few, count_nonzero takes a third of the time of all
+    return box if np.count_nonzero(box[:, :2] <= box[:, 2:]) == 2 * len(boxes) else None
 
 
 def _converted(items: Sequence[Any], kind: Any) -> list[Any]:
