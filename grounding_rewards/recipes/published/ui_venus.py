@@ -334,7 +334,7 @@ def _distances(rollouts: Rollouts, *reaches: float) -> list[geometry.Bools]:
     """Return True for alternatives whose place is nearer than each reach: (k,); False where there is no place."""
     regions, alternatives = rollouts.targets.regions, rollouts.targets.alternatives
     inside = inside_regions(rollouts.predictions.xy, regions)
-    marked = regions.centre if regions.boxes_only else np.where(np.isnan(regions.point), regions.centre, regions.point)
+    marked = np.where(np.isnan(regions.point), regions.centre, regions.point)
     away = geometry.distance(regions.each(rollouts.predictions.xy), marked)
     return [alternatives.place_scores(inside | (away < reach)) > 0 for reach in reaches]
 

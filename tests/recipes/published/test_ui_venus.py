@@ -58,3 +58,12 @@ TEXTS = st.builds(lambda thought, call, end: f"{thought}<action>{call}</action>{
 def test_what_is_formed_is_the_same_for_many(texts):
     parts = NAVIGATION.score(texts * 60, [{"action": "wait"}] * len(texts) * 60, **SIZES).parts
     assert parts["format"].tolist() == [float(is_formed(text)) for text in texts] * 60
+
+
+def test_the_point_marked_in_a_box_counts_whatever_other_targets_are():
+    # 11 and 17 pixels from the marked point, 31 and 27 from the centre; among boxes alone the centre counted.
+    box = {"bbox": [403, 267, 463, 307], "point": [413, 277], "action": "click"}
+    point = {"point": [900, 400], "action": "click"}
+    for others in ([], [point]):
+        parts = NAVIGATION.score([answer("Click(box=(201, 130))")] * (1 + len(others)), [box, *others], **SIZES).parts
+        assert parts["coord"][0] == 1.0
