@@ -81,7 +81,7 @@ class TargetCells(Struct, frozen=True):
             return Boxes(box, made, size, named=True) if alone else None
         box = None
         if self.place is None or (self.place == "bbox" and not self.own_form):
-            box = numbers_of(rows, self.column, 4)
+            box = numbers_of(rows, self.column, 4, texts=not self.own_form)
         if box is None or (box == box[:, :1]).all(axis=1).any():  # equal numbers may be no place
             return None
         return Boxes(box, made)

@@ -316,7 +316,7 @@ class TableScorer:
 
     def sizes(self, table: Table, batch: Batch, name: str, *, array: bool = False) -> Sizes | None:
         """Return a column of sizes, an ``array`` if it may be one; None where no row has one that can be used."""
-        known = numbers_of(batch.rows, name, 2)
+        known = numbers_of(batch.rows, name, 2, texts=True)
         if known is not None and ((known >= 1) & (known <= COORDINATE_LIMIT)).all():
             return cast(Sizes, known) if array else [(wide, high) for wide, high in known.tolist()]
         sizes, values = list[tuple[float, float] | None](), batch.column(name)

@@ -106,16 +106,24 @@ def column_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     return [row.get(name) for row in rows]
 
 
-def numbers_of(rows: Sequence[Mapping[str, Any]], name: str, width: int) -> Any:
-    """Return a column of lists, each of ``width`` numbers, as an array; None for anything else."""
+def numbers_of(rows: Sequence[Mapping[str, Any]], name: str, width: int, *, texts: bool = False) -> Any:
+    """Return a column of lists, each of ``width`` numbers, as an array; None for anything else.
+
+    With ``texts`` the lists may also be written in texts, as in cells of CSV.
+    """
     if hasattr(rows, "numbers"):  # rows of Arrow
         return rows.numbers(name, width)
+    values = column_of(rows, name)
     try:
-        places = msgspec.convert(column_of(rows, name), _NUMBERS[width])  # no text, bool or null is a number
+        if texts and {*map(type, values)} == {str} and {text[:1] + text[-1:] for text in values} == {"[]"}:
+            places = msgspec.json.decode(f"[{','.join(values)}]", type=_NUMBERS[width])
+        else:
+            places = msgspec.convert(values, _NUMBERS[width])  # no text, bool or null is a number
         read = np.fromiter(chain.from_iterable(places), np.float64, len(places) * width).reshape(-1, width)
-    except (msgspec.ValidationError, OverflowError):
+    except (msgspec.DecodeError, OverflowError, UnicodeEncodeError):
         return None
-    return read if (np.abs(read) < 2**53).all() else None  # larger whole numbers are not exact
+    # larger whole numbers are not exact, and a text may hold several lists
+    return read if len(read) == len(values) and (np.abs(read) < 2**53).all() else None
 
 
 def fields_of(rows: Sequence[Mapping[str, Any]], name: str) -> tuple[Sequence[Mapping[str, Any]], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.batch import cells as cells_of_targets
+from grounding_rewards.batch import table_scorer
 from grounding_rewards.batch.cells import TargetCells
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.table_scorer import TableScorer
@@ -173,6 +176,56 @@ def test_objects_of_boxes_and_sizes_are_read_as_their_values_are(tmp_path, forma
     one = scored()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(TargetCells, "_boxes", lambda self, rows: None)
+        assert one == scored()
+
+
+TEXTS = [
+    "[1, 2, 3, 4], [5, 6, 7, 8]",
+    "[]",
+    "[1 2 3 4]",
+    "(1, 2, 3, 4)",
+    " [1, 2, 3, 4]",
+    "[NaN, 2, 3, 4]",
+    '["1", 2, 3, 4]',
+]
+TEXTS += [
+    "[7, 7, 7, 7]",
+    "[4, 3, 2, 1]",
+    "[1, 1e400, 3, 4]",
+    "[[1, 2, 3, 4]]",
+    '{"bbox": [1, 2, 3, 4]}',
+    "",
+    "90x80",
+    "[90, 80]",
+]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(
+    boxes=st.lists(st.lists(NUMBERS, min_size=4, max_size=4), min_size=1, max_size=4),
+    size=st.lists(SIDES, min_size=2, max_size=2), odd=st.lists(st.sampled_from(TEXTS), max_size=1),
+    column=st.sampled_from(["target", "answer", "bbox"]), recipe=st.sampled_from(["click", "gelato", "gta1", "se-gui"]),
+)  # fmt: skip
+def test_texts_of_boxes_and_sizes_are_read_as_each_is(tmp_path, boxes, size, odd, column, recipe):
+    cells = [*map(json.dumps, boxes), *odd]
+    sizes = [json.dumps(size)] * len(boxes) + odd
+    rows = zip(cells, sizes, strict=True)
+    path = write_rows(tmp_path / "in.jsonl", *({"response": "(2, 2)", column: a, "image_size": b} for a, b in rows))
+    built = gr.recipe("click", response_space="pixel", target_space="pixel") if recipe == "click" else gr.recipe(recipe)
+
+    def scored() -> Any:
+        table = open_table(path)
+        scorer = TableScorer(built, Columns(target=column), "abstain").of(table)
+        (batch,) = scorer.batches(table, whole=False)
+        scores = scorer.score(table, batch).scores
+        errors = {row: str(error) for row, error in scores.errors.items()}
+        columns = [column.tolist() for column in (scores.total, scores.acc, scores.reason)]
+        return repr((columns, errors, [*scorer.targets(batch)], scorer.sizes(table, batch, "image_size")))
+
+    one = scored()
+    with pytest.MonkeyPatch.context() as patched:
+        for module in (table_scorer, cells_of_targets):
+            patched.setattr(module, "numbers_of", lambda *_, **__: None)
         assert one == scored()
 
 

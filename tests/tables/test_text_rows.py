@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import json_array, text_rows
 from grounding_rewards.tables.opening import open_table
-from grounding_rewards.tables.rows import Batch, NoRowsError, joined
+from grounding_rewards.tables.rows import Batch, NoRowsError, joined, numbers_of
 from grounding_rewards.tables.writing import write_table
 from tests.tables.passing import scored
 
@@ -491,3 +491,26 @@ def test_lines_that_are_read_at_once_are_read_as_with_care(tmp_path_factory, tex
         at_once = read()
         patch.setattr(text_rows, "_objects", lambda text, lines: None)
         assert read() == at_once
+
+
+@pytest.mark.parametrize(
+    ("cells", "read"),
+    [
+        (["[1, 2.5]", "[-0, 4e1]"], [[1.0, 2.5], [0.0, 40.0]]),
+        (["[1,2],[3,4]", "[5,6]"], None),
+        (["[1", "2],[3,4]"], None),
+        (["[1,2],[3,4]", "[]"], None),
+        (["[1, 2]", ""], None),
+        (["[1, 2]", [3, 4]], None),
+        (["[1, true]", "[3, 4]"], None),
+        (['[1, "2"]', "[3, 4]"], None),
+        (["[1, 9007199254740992]", "[3, 4]"], None),
+        (["[1, 1e400]", "[3, 4]"], None),
+        (["[1, \ud800]", "[3, 4]"], None),
+        (["[1, 2, 3]", "[3, 4]"], None),
+    ],
+)
+def test_lists_of_numbers_in_texts_are_read_at_once_where_each_surely_is_one(cells, read):
+    numbers = numbers_of([{"a": cell} for cell in cells], "a", 2, texts=True)
+    assert (None if numbers is None else numbers.tolist()) == read
+    assert numbers_of([{"a": "[1, 2]"}], "a", 2) is None
