@@ -130,6 +130,18 @@ def test_scoring_a_json_file_imports_what_it_needs_alone(tmp_path, verb):
     assert modules & {f"grounding_rewards.{name}" for name in others} == set()
 
 
+@pytest.mark.parametrize("kind", ["rollouts", "data"])
+def test_checks_of_files_import_no_pools(tmp_path, kind):
+    rows = [{"response": f"({x}, 5)", "target": {"bbox": [1, 1, 9, 9], "image_size": [100, 100]}} for x in range(10)]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    words = ["check", kind, str(tmp_path / "rows.json"), "--recipe", "click", "--response-space", "pixel"]
+    main = f"with suppress(SystemExit), redirect_stdout(open(os.devnull, 'w')): main({words})"
+    modules = loaded(f"import os; from contextlib import *; from grounding_rewards.cli import main\n{main}")
+    assert "grounding_rewards.batch.checked" in modules
+    unneeded = {"pyarrow", "duckdb", *(f"grounding_rewards.{room}" for room in ("pool", "testing", "explain"))}
+    assert modules & unneeded == set()
+
+
 def test_a_process_of_its_own_collects_garbage_again_when_the_command_runs():
     main = "from grounding_rewards.cli import main; sys.argv[1:] = ['where', 'trl']"
     code = f"import gc, sys; from contextlib import *; {main}"

@@ -21,7 +21,6 @@ from grounding_rewards.cli.application import PACKAGE, strict, verbs
 from grounding_rewards.cli.render import tables
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.settings.groups import OnBadTarget
-from grounding_rewards.testing.audit import HONEST, Earned, Screens, audit
 from grounding_rewards.viewer.blocks import Block, facts, mark, screen, section, shape, table, text, view
 from grounding_rewards.viewer.page import check_page, picture, write_page
 from grounding_rewards.wording import percent, plural
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from grounding_rewards.batch.table_scorer import TableScorer
     from grounding_rewards.checks.accuracy import Evaluation
     from grounding_rewards.scoring import Recipe
+    from grounding_rewards.testing.audit import Earned, Screens
 
 _SETTINGS = 12  # of those tried for a fit that a page shows
 _UNKNOWN = 16.0, 9.0  # sides of a screen of unknown size
@@ -180,6 +180,8 @@ def check_recipe(
 
     Example: `grounding-rewards check recipe se-gui --data train.parquet`
     """
+    from grounding_rewards.testing.audit import audit  # with pools and pages, which other checks do without
+
     if every == (name is not None):
         raise RecipeError("check recipe: expected a NAME, or --all")
     if every and chosen:
@@ -292,6 +294,7 @@ def _screens(file: Path, columns: Any, box_format: Any, images: Any, chosen: Map
     """Return some of a file's targets."""
     from grounding_rewards.batch.checked import targets_of
     from grounding_rewards.batch.joining import Join
+    from grounding_rewards.testing.audit import Screens
 
     space = chosen.get("target_space") or "pixel"
     own = catalogue.recipe("click", response_space="pixel", target_space=space)
@@ -378,6 +381,8 @@ def _other_settings(scores: Mapping[str, float]) -> list[Block]:
 
 def _print_all(played: Mapping[str, Sequence[Earned]]) -> None:
     """Print the share of each policy, recipes below each other."""
+    from grounding_rewards.testing.audit import HONEST
+
     policies = dict.fromkeys(row.policy for rows in played.values() for row in rows if row.policy != HONEST)
     cells: list[list[str]] = []
     for name, rows in played.items():
