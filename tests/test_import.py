@@ -142,6 +142,14 @@ def test_checks_of_files_import_no_pools(tmp_path, kind):
     assert modules & unneeded == set()
 
 
+@pytest.mark.parametrize("words", [["recipes", "gelato"], ["families"], ["plugins"], ["where", "trl"]], ids=" ".join)
+def test_lists_import_no_pools(words):
+    main = f"with suppress(SystemExit), redirect_stdout(open(os.devnull, 'w')): main({words})"
+    modules = loaded(f"import os; from contextlib import *; from grounding_rewards.cli import main\n{main}")
+    assert "grounding_rewards.cli.listing" in modules
+    assert modules & {"pyarrow", "duckdb", "grounding_rewards.pool", "grounding_rewards.testing"} == set()
+
+
 def test_a_process_of_its_own_collects_garbage_again_when_the_command_runs():
     main = "from grounding_rewards.cli import main; sys.argv[1:] = ['where', 'trl']"
     code = f"import gc, sys; from contextlib import *; {main}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -25,7 +25,9 @@ from grounding_rewards.explain.formulas import first_line
 from grounding_rewards.parsing import Dialect
 from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.plugins.registry import BUILT_IN, KINDS, LOAD, Offer, Registry, collect
-from grounding_rewards.testing.hostile import ANSWER_FORMATS, AnswerFormat
+
+if TYPE_CHECKING:
+    from grounding_rewards.testing import AnswerFormat
 
 Facts = dict[str, Any]
 
@@ -336,6 +338,8 @@ def _description(thing: Any) -> str:
 
 def format_of(dialect: Dialect) -> AnswerFormat | None:
     """Return the shortest format of published models that a dialect reads, one of a click if there is one."""
+    from grounding_rewards.testing import ANSWER_FORMATS  # with pools, which other lists do without
+
     forms = sorted(ANSWER_FORMATS, key=lambda form: len(form.right))
     texts = [form.right for form in forms]
     read = [parsing.parse(texts, dialect, space=PIXEL, answers="first", thinking=how) for how in ("closed", "read")]
