@@ -452,7 +452,7 @@ def steps_in(text: str) -> Iterator[Candidate]:
     for match in _TABBED.finditer(text):
         fields = dict(part.split(":", 1) for part in match["line"].split("\t") if ":" in part)
         item: dict[str, Any] = {key.strip(): value.strip() for key, value in fields.items()}
-        if "\t" not in match["line"] or not is_known(item["action"]):
+        if "\t" not in match["line"]:
             continue
         end = match.end()
         open_ended = end == len(text) and any([is_cut(item.get(key, "")) for key in ("point", "point2")])  # noqa: C419
@@ -465,7 +465,8 @@ def steps_in(text: str) -> Iterator[Candidate]:
 def fields_in(text: str, begin: int, end: int) -> Iterator[Candidate]:
     r"""Numbers behind labels, names of sides or in LaTeX's box: ``point:x,y``, ``x=.., y=..``, ``\boxed{x, y}``."""
     for match in _FIELD.finditer(text, begin, end) if _MAY_BE_FIELD.search(text, begin, end) else ():
-        cut = match.end() == len(text) and is_cut(match[0])
+        numerals = " ".join([side[1] for side in _SIDES.findall(match["axes"])]) if match["axes"] else match[0]
+        cut = match.end() == len(text) and is_cut(numerals)
         if match["axes"]:
             acts = [act for item in _by_side(match["axes"]) if (act := act_of(item))]
             for act, (first, last) in zip(acts, parts(*match.span(), len(acts)), strict=True):
