@@ -79,7 +79,7 @@ PAIRS = st.tuples(*[st.integers(-(10**15), 10**15)] * 2) | st.tuples(*[st.floats
 TEXTS = responses | st.text(max_size=30) | PAIRS.map(lambda point: f"({point[0]:f}, {point[1]:f})")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(TEXTS, min_size=1, max_size=8), st.sampled_from(list(CASES)))
 def test_whatever_the_text_alone_and_in_a_batch(texts, name):
     recipe, targets = CASES[name]

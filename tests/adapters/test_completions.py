@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
@@ -134,7 +134,7 @@ MESSAGES = st.dictionaries(KEYS, CELLS | CALLS, max_size=3)
 
 
 @given(st.lists(MESSAGES, max_size=2))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100)
 def test_whatever_messages_hold_there_is_a_text_or_none(messages: list[dict[str, Any]]) -> None:
     text = response_text(messages)
     assert text is None or isinstance(text, str)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -81,7 +81,6 @@ def test_two_numbers_of_which_none_fits_are_an_error() -> None:
         repeated([list("aaa")], 3, (4, 2))
 
 
-@settings(deadline=None)
 @given(size=st.integers(2, 6), samples=st.lists(st.integers(0, 3), min_size=1, max_size=8))
 def test_groups_of_one_size_are_found_or_joined_with_equal_neighbours(size: int, samples: list[int]) -> None:
     rows = [sample for sample in samples for _ in range(size)]

@@ -101,7 +101,7 @@ def test_without_a_vote_the_first_refusal_is_the_answer_else_the_first_rollout(t
     assert scores.acc.tolist() == [1, 0]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(points=st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200)), min_size=1, max_size=8))
 def test_targets_have_no_say_in_the_vote(tmp_path: Path, points: list[tuple[int, int]]) -> None:
     texts = [f"({x}, {y})" for x, y in points]

@@ -109,7 +109,7 @@ NUMBERS = st.sampled_from([0, 1, 5, 9, 40, 800, -1]) | st.sampled_from([0.25, 0.
 KINDS = [pa.float64(), pa.float32(), pa.int64()]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     boxes=st.lists(st.tuples(*[NUMBERS] * 4), min_size=1, max_size=4), kind=st.sampled_from(KINDS),
     fixed=st.booleans(), odd=st.sampled_from([[], [None], [[1, 2, 3]], [[1, 2, None, 4]]]),
@@ -148,7 +148,7 @@ ODD += [{"bbox": [1, 2, 3, 10**400]}, {"bbox": [1, 2, 3, 4], "image_size": "90x8
 
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     objects=st.lists(OBJECTS, min_size=1, max_size=4), odd=st.sampled_from([[], *([each] for each in ODD)]),
     column=st.sampled_from(["target", "answer", "bbox"]), recipe=st.sampled_from(["click", "gelato", "gta1"]),
@@ -200,7 +200,7 @@ TEXTS += [
 ]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     boxes=st.lists(st.lists(NUMBERS, min_size=4, max_size=4), min_size=1, max_size=4),
     size=st.lists(SIDES, min_size=2, max_size=2), odd=st.lists(st.sampled_from(TEXTS), max_size=1),

@@ -352,7 +352,7 @@ def test_findings_are_plain_values_and_back() -> None:
         assert Finding.from_dict(plain) == finding
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.lists(st.sampled_from([*CALLS[:3], *IN_PIXELS[:3], "no idea", "", None, "refusal"]), max_size=40), st.data())
 def test_batches_change_nothing(answers: list[str | None], data: st.DataObject) -> None:
     size = data.draw(st.integers(1, 40))

@@ -74,7 +74,7 @@ def test_few_gains_are_never_clear():
     assert chance(np.array([])) == 0.5
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(0.1, 20), st.integers(0, 1000), st.integers(0, 500))
 def test_screens_of_another_size_change_nothing(scale, x, y):
     box = np.array([400.0, 200, 440, 220])

@@ -116,7 +116,7 @@ def test_seed_of_the_bootstrap():
     assert compare(first, second).pairs.p_value == compare(first, second, seed=1).pairs.p_value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 4)), min_size=1, max_size=60))
 def test_counts_and_test_are_those_of_a_table_by_hand(rows):
     first, second, images = zip(*rows, strict=True)

@@ -360,7 +360,7 @@ def test_no_rows_are_no_fit():
     assert fit_spaces(click("pixel"), [], []).better is None
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 1000), st.sampled_from(SPACES), st.sampled_from(SPACES))
 def test_the_order_of_samples_does_not_matter_to_what_is_counted(seed, declared, truth):
     world = World(seed, samples=40)

@@ -123,7 +123,7 @@ ROWS = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROWS)
 def test_joined_rows_score_as_those_of_one_file(tmp_path, rows):
     samples = [{"id": n, "target": {"bbox": [0, 0, 9, 9 * n + 1]}, "image_size": [100, 100]} for n in range(5)]

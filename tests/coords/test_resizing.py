@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
@@ -182,7 +182,6 @@ def test_a_canvas_holds_the_image_at_its_upper_left_corner():
         model_image_size(2000, 1, "phi_ground")
 
 
-@settings(deadline=None)
 @given(sides, sides, st.sampled_from(["", "easyr1+", "verl+"]), st.integers(1, 10**7))
 def test_qwen2_vl_is_resized_as_its_successor(width, height, trainer, bound):
     bounds = {"processor_max_pixels": bound, "min_pixels": 3136 if trainer else None}
@@ -191,7 +190,6 @@ def test_qwen2_vl_is_resized_as_its_successor(width, height, trainer, bound):
     )
 
 
-@settings(deadline=None)
 @given(sides, sides, by_bounds)
 def test_sides_are_multiples_of_the_models_factor_within_the_checkpoints_bounds(width, height, pipeline):
     seen_width, seen_height = resized(width, height, pipeline)
@@ -204,7 +202,6 @@ def test_sides_are_multiples_of_the_models_factor_within_the_checkpoints_bounds(
         assert least <= seen_width * seen_height <= most
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(sides, sides), min_size=1, max_size=20), by_bounds)
 def test_a_table_is_its_rows(rows, pipeline):
     table, refused = Resizing(pipeline, max_pixels=500_000).sizes(np.array(rows, dtype=float))

@@ -78,7 +78,7 @@ def test_no_response_is_too_hostile(name):
         assert_adds_up(found.reward)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=60), st.sampled_from(["click", "gelato", "action", "infigui-g1", "groundnext"]))
 def test_the_total_is_that_of_the_score(text, name):
     recipe = build(name)

@@ -137,7 +137,7 @@ def flood(deep):
     return sizes
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(boxes, min_size=1, max_size=7))
 def test_it_is_the_largest_part_of_the_deepest_pixels(some):
     v = on_a_grid(some)

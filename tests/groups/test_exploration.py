@@ -36,7 +36,7 @@ def test_nothing_at_all():
 rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(-1, 3)), max_size=30)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(rows, st.randoms(use_true_random=False))
 def test_against_counts_by_hand_in_any_order(some, random):
     random.shuffle(some)

@@ -104,7 +104,7 @@ def on_a_grid(some):
     return v
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(groups_of_boxes)
 @example([(0, 0, 4, 4), (4, 0, 8, 4), (2, 4, 6, 8)])
 def test_scores_are_means_over_pixels(some):
@@ -122,7 +122,7 @@ exact = st.integers(-300 * 64, 300 * 64).map(lambda number: number / 64)
 points = st.lists(st.none() | st.tuples(exact, exact), min_size=1, max_size=9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(points, st.randoms(), st.integers(64, 200 * 64).map(lambda number: number / 64))
 @example([(0.0, 0.0), (1.5, 0.0)], random.Random(0), 1.5)
 def test_what_does_not_change_the_scores(some, shuffler, size):
@@ -137,7 +137,7 @@ def test_what_does_not_change_the_scores(some, shuffler, size):
     assert scores(squares(*some, *some, size=size)) == pytest.approx(np.tile(found, 2), abs=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 3), st.none() | st.tuples(whole, whole)), max_size=20))
 def test_groups_do_not_see_each_other(rows):
     regions, groups = squares(*[point for _, point in rows], size=10.0), np.array([g for g, _ in rows], dtype=np.int64)
@@ -167,7 +167,7 @@ def test_a_huge_group_is_compared_in_bounded_memory():
     assert 0 < found.min() < found.max() < 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 5), max_size=30), st.integers(1, 3))
 def test_each_row_is_in_one_block_with_its_group(groups, every):
     groups, rows = np.array(groups, dtype=np.int64), np.arange(0, len(groups), every)
@@ -179,7 +179,7 @@ def test_each_row_is_in_one_block_with_its_group(groups, every):
     assert sorted(seen) == rows.tolist()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), st.sampled_from([LARGE - 1, LARGE, 3 * LARGE]), st.booleans())
 def test_large_groups_score_as_means_over_pixels_too(seed, rows, spread):
     rng = np.random.default_rng(seed)
@@ -205,7 +205,7 @@ def test_a_large_group_scores_alone_as_beside_others_to_the_last_bit():
 intervals = st.lists(st.tuples(st.integers(0, 900), st.integers(0, 40) | st.just(900)), min_size=1, max_size=400)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(intervals)
 @example([(place % 7, 1) for place in range(2000)])
 def test_neighbours_are_all_that_meet_and_few_at_a_time(some):

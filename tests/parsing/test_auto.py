@@ -143,7 +143,7 @@ def test_the_usual_forms_are_taken(form):
     assert usual(form.format(x=512, y=38.5, text="red hat"), AUTO_ACTION)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.sampled_from([*USUAL, *USUAL_ACTIONS]), st.sampled_from(NUMERALS), st.sampled_from(NUMERALS), TYPED,
     st.sampled_from(SPACES), st.sampled_from(["only", "first", "last", "all"]),
@@ -155,7 +155,7 @@ def test_a_usual_form_says_what_the_careful_reading_says(form, x, y, text, blank
             assert dialect.one(text, answers) == dialect.careful(text, answers)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(ANSWERS) | responses | changed(texts_of("auto_action")))
 def test_a_text_without_a_mark_holds_no_answer(text):
     for dialect in (AUTO, AUTO_ACTION):

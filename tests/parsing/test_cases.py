@@ -105,7 +105,7 @@ def changed(texts: list[str]) -> st.SearchStrategy[str]:
 def test_many_texts_are_read_as_each_alone(name: str) -> None:
     texts = [text for text in texts_of(name) if len(text) < 1000]
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(st.lists(changed(texts), min_size=1, max_size=6), st.sampled_from(POLICIES),
            st.sampled_from(["closed", "open", "read"]))  # fmt: skip
     def whatever_the_text(some: list[str], answers: str, thinking: str) -> None:

@@ -142,7 +142,7 @@ def continued(text):
     return any(part in text.lower() for part in ("\\\n", "\\\r", "b'", 'b"', "br'", 'br"', "rb'", 'rb"'))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(st.lists(st.sampled_from(TOKENS), max_size=9).map("".join))
 @example("{1:{2:(3,),},}")
 @example("(1),(2)")
@@ -158,7 +158,7 @@ def test_what_python_reads_is_read_alike(text):
         assert repr(pythons(text.strip())) == repr(mine) or "#" in text
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(
     st.sampled_from(["", "r", "R", "U", "u"]),
     st.sampled_from(["'", '"', "'''", '"""']),
@@ -179,14 +179,14 @@ values = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(values)
 @example(["\ud800", "\u2028", "'\"\\", "\x7f"])
 def test_a_value_survives_being_written_down(value):
     assert repr(read_literal(repr(value))) == repr(value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=40) | st.text("[](){},:'\"\\#0123456789.eE+-xabNTul \n", max_size=40))
 def test_no_text_raises_anything_else(text):
     ours(text)
@@ -317,7 +317,7 @@ plain = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(plain, st.sampled_from([None, 1]))
 def test_all_json_is_read_as_json(value, indent):
     text = json.dumps(value, indent=indent)
@@ -333,7 +333,7 @@ pieces = st.text("{}[],:'\"\\/*.-+e0x1 \nabu") | st.lists(
 ).map("".join)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(pieces)
 @example('{"a":1,"a":1}')
 @example("[1\x00]")

@@ -3,7 +3,7 @@
 import json
 import time
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing.calls import arguments_of
@@ -61,7 +61,6 @@ def test_an_object_is_found_whatever_is_around_it(value, around):
     assert decoded(repr(value)) == value
 
 
-@settings(deadline=None)
 @given(responses)
 def test_whatever_the_text(text):
     assert all(isinstance(item, dict) for item in objects(text))

@@ -59,7 +59,7 @@ patterns = st.lists(st.tuples(atoms, repeats), max_size=4).map(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(patterns, min_size=1, max_size=2).map("|".join),
     st.lists(st.text("ab$\n", max_size=6), min_size=1, max_size=8),

@@ -167,7 +167,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.lists(PIECES, max_size=8).map("".join), min_size=1, max_size=4), st.booleans())
 @example(["[] ```", "json[]```", "'not found'!"], True)
 def test_one_text_and_many_are_read_alike(texts, common):

@@ -133,7 +133,7 @@ ROLLOUTS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=ROLLOUTS, seed=st.integers(0, 9))
 def test_it_is_what_the_arrays_say_and_the_order_of_rows_changes_no_bit(tmp_path_factory, rows, seed):
     path = tmp_path_factory.mktemp("rollouts") / "r.jsonl"

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit as sigmoid
 
@@ -26,7 +26,6 @@ def test_difficulties_are_at_the_ability_that_is_asked_for():
 COUNTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 8), st.integers(0, 8)), max_size=30)
 
 
-@settings(deadline=None)
 @given(COUNTS, st.randoms())
 def test_right_rollouts_are_as_many_as_the_fit_expects_and_rows_come_in_any_order(some, random):
     rows = [(0, policy, 1, 3) for policy in range(4)] + [(s, p, min(r, n), n) for s, p, r, n in some]

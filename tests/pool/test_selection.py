@@ -208,7 +208,7 @@ def test_a_weight_below_zero_is_an_error():
 KINDS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.sampled_from(["web", "app", None])), min_size=1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     KINDS, st.sampled_from([0.0, 0.2, 0.3, 0.5, 0.9]), st.one_of(st.none(), st.integers(1, 30)), st.booleans(),
     st.randoms(use_true_random=False),

@@ -161,7 +161,7 @@ RATES = st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=30)
 
 
 @given(RATES, st.integers(0, 99), st.sampled_from(["bootstrap", "tolerance"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_order_of_samples_plays_no_part_and_the_choice_has_not_collapsed(rates, seed, rule):
     stats = {warm: at(list(right), n=4) for warm, right in zip((1.0, 1.5, 2.0), zip(*rates, strict=True), strict=True)}
     rng = np.random.default_rng(seed)

@@ -221,7 +221,7 @@ def shuffled(these, seed):
 
 
 @given(ROUND, ROUND, st.integers(0, 99))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_totals_and_order(before, after, seed):
     first, second = stats(before, source="s"), stats(after)
     scored = [name for name in before if name in after and before[name][1] and after[name][1]]
@@ -248,7 +248,7 @@ def test_totals_and_order(before, after, seed):
 
 
 @given(ROUND, st.integers(0, 99))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_measured_null_keeps_the_rows_sums(before, seed):
     first = stats({name: (min(k, 4), 4) for name, (k, _) in before.items()})
     rng = np.random.default_rng(seed)
@@ -270,7 +270,7 @@ def test_a_fit_finds_what_made_the_counts(a, b):
 
 
 @given(GROUPS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_no_prior_nearby_makes_the_counts_likelier(groups):
     n, right = (np.array([group[place] for group in groups], dtype=int) for place in (0, 1))
 

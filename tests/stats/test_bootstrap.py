@@ -39,7 +39,7 @@ def test_interval_is_that_of_all_draws_of_clusters(confidence):
     assert Bootstrap(40_000, 0, confidence).interval(values, numbers) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(ROWS, st.integers(1, 5))
 def test_a_copied_value_is_no_further_evidence(rows, times):
     values = np.array([value / 8 for value, _ in rows])
@@ -55,7 +55,7 @@ def test_copies_that_count_one_by_one_make_the_interval_too_narrow():
     assert [round(end, 3) for end in alone] == [0.425, 0.575]  # 68 and 92 of 160: P(X <= 67) = .024
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(ROWS, st.randoms(use_true_random=False))
 def test_order_and_names_of_clusters_do_not_matter(rows, random):
     values, clusters = np.array(rows, dtype=np.int64).T

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError, TableError
@@ -86,7 +86,6 @@ def test_different_contents_have_different_names():
     assert len({sample_id(**each) for each in samples}) == len(samples)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(CONTENT.filter(lambda value: value is not None))
 def test_how_content_is_held_does_not_matter(content):
     name = sample_id(target=content)
@@ -95,7 +94,6 @@ def test_how_content_is_held_does_not_matter(content):
         assert sample_id(target=json.dumps(content)) == name
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(CONTENT.filter(lambda value: value is not None))
 def test_what_content_says_matters(content):
     assert sample_id(source="a", target=changed(content)) != sample_id(source="a", target=content)

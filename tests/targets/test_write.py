@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import CoordSpace
@@ -77,7 +77,6 @@ def targets(draw):
     )  # fmt: skip
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(targets())
 def test_what_is_written_reads_back_as_the_same_target(target):
     wire = to_wire(target)

@@ -1,7 +1,7 @@
 """The type of an action, the whole of it, where drags end, and refusals."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.actions import ACTIONS, Act, normalised
@@ -44,7 +44,6 @@ ONE = st.builds(
 TARGETS = ONE | st.just({"refusal": True}) | st.lists(ONE, min_size=1, max_size=3).map(lambda each: {"regions": each})
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(ACTS, TARGETS), min_size=1, max_size=6))
 def test_a_match_is_of_the_right_type(rows):
     table = acting(*map(list, zip(*rows, strict=True)))
@@ -52,7 +51,6 @@ def test_a_match_is_of_the_right_type(rows):
     assert (match <= ActionType()(table) + RefusalMatch()(table)).all()
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(ACTS, ONE), min_size=1, max_size=6))
 def test_a_match_of_one_alternative_passes_each_test_alone(rows):
     rows = [row for row in rows if row[1].get("action", {}).get("name") not in ("open_app", "key")]
@@ -65,7 +63,6 @@ def test_a_match_of_one_alternative_passes_each_test_alone(rows):
     assert (match[placed] <= Hit()(table)[placed]).all()
 
 
-@settings(deadline=None)
 @given(ONE)
 def test_what_a_target_asks_for_is_a_match(target):
     action = {"name": "", **target.get("action", {})}

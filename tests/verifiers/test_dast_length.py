@@ -60,7 +60,7 @@ def test_as_a_part_of_ones_own():
 rows = st.lists(st.tuples(st.booleans(), st.integers(0, 10**6), st.integers(0, 3)), max_size=20)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows)
 def test_in_bounds_and_on_the_right_side(some):
     right, lengths, groups = (np.array([row[column] for row in some]) for column in range(3))

@@ -132,7 +132,7 @@ places, extents = st.floats(-2000, 2000), st.floats(1, 2000)
 large = st.builds(lambda x, y, w, h: (x, y, x + w, y + h), places, places, extents, extents)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(large, large)
 def test_the_closed_form_is_the_one_with_matrices(a, b):
     assert cover(a, target={"bbox": list(b)}) == pytest.approx([matrix_form(a, b)], abs=1e-9)
@@ -142,7 +142,7 @@ any_number = st.sampled_from([0.0, 1e12, -1e12, 5e-324, 1e-160]) | st.floats(-1e
 any_box = st.tuples(any_number, any_number, any_number, any_number)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(any_box, any_box, st.sampled_from([0.5, 1e-6, 1e6]))
 @example((0, 0, 0, 5e-324), (0, 0, 1e12, 1e12), 0.5)
 @example((0, 0, 1e-160, 1e-160), (0, 0, 0, 0), 0.5)

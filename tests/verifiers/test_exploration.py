@@ -20,7 +20,7 @@ points = st.tuples(st.integers(0, 60), st.integers(0, 60))
 targets = st.sampled_from([BOX, SQUARE, {"regions": [BOX, SQUARE]}, {"regions": [BOX, {"bbox": [0, 0, 5, 60]}]}])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.lists(points, max_size=5), targets), min_size=1, max_size=6))
 def test_the_formula_row_by_row(rows):
     expected = []
@@ -87,7 +87,7 @@ fine = st.tuples(*[st.floats(0, 2000, allow_nan=False)] * 2)
 far = st.tuples(*[st.sampled_from([0.0, -0.0, 1.0, -3.0, 1e12, -1e12, 1e-101, 3e-99, 1e-200, 2e-170, 5e-324])] * 2)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.one_of(*[st.lists(each, max_size=9) for each in (small, fine, far)]), max_size=5))
 @example([curve(7), curve(7)[::-1]])
 @example([[(0, 0), (1e-200, 2e-200), (3e-200, 1e-200), (5, 1), (9, 5), (7, 7), (2, 30)]])
@@ -95,7 +95,7 @@ def test_the_verdict_is_the_published_one(rows):
     assert verdicts(*rows) == [by_definition(row) for row in rows]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(st.floats(0, 10), min_size=7, max_size=10), st.floats(-3, 3), st.floats(-5, 5),
     st.lists(st.sampled_from([0.0, 1e-9, -3e-10, 1e-8, 1e-7, 0.5, -2.0]), min_size=10, max_size=10),

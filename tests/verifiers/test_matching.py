@@ -56,7 +56,7 @@ def by_brute_force(row, regions):
     return max(sum(inside[p][r] for p, r in enumerate(order) if p < len(row) and r < len(regions)) for order in orders)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(one, min_size=1, max_size=4))
 def test_no_other_matching_has_more_and_batches_are_rows(samples):
     rows, targets = [row for row, _ in samples], [{"regions": regions} for _, regions in samples]

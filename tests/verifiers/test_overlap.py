@@ -31,7 +31,7 @@ boxes = st.tuples(coordinates, coordinates, coordinates, coordinates).map(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(boxes, boxes, st.sampled_from(KINDS), st.booleans())
 @example((0, 0, 1, 0), (5, 0, 5, 1), "ciou", False)
 @example((0, 0, 0, 0), (0, 0, 0, 1e-300), "diou", False)
@@ -44,7 +44,7 @@ def test_any_two_boxes_are_within_bounds_and_it_does_not_matter_which_is_which(a
     assert score == 1.0 or a != b
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(boxes, boxes)
 def test_each_extension_takes_off_from_the_last(a, b):
     iou, giou, diou, ciou = (judge_boxes(Overlap(kind), [a], {"bbox": list(b)})[0] for kind in KINDS)
@@ -63,7 +63,7 @@ def sizes(*boxes, target=WIDE, size=SCREEN):
 numbers = st.floats(-1e12, 1e12) | st.floats(-1500, 2500)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.tuples(numbers, numbers, numbers, numbers))
 @example((-899.9999999999999, 100, 300, 200))
 @example((-900, 100, 300, 200))

@@ -33,7 +33,7 @@ def test_by_name_with_a_weight_below_0():
 points = st.lists(st.none() | st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=10)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(points, st.integers(0, 8), st.integers(1, 3))
 def test_against_a_count_by_hand(some, radius, groups):
     found = judge(Repetition(radius=radius), *some, groups=[row % groups for row in range(len(some))])
@@ -66,7 +66,7 @@ def test_per_group_it_is_the_published_batch_penalty():
     assert (-batch_penalty(answers, [0] * 4)).tolist() == repetition
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(points, st.integers(1, 5), st.integers(1, 3))
 def test_per_group_against_the_penalty_of_the_cells(some, grid, groups):
     group = [row % groups for row in range(len(some))]

@@ -1,7 +1,7 @@
 import difflib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.actions import Act
@@ -47,13 +47,11 @@ def test_similarity(a, b, score):
     assert similarity(a, b) == score
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_short_texts_are_as_similar_as_difflib_says(a, b):
     assert similarity(a, b) == difflib.SequenceMatcher(None, a, b).ratio()
 
 
-@settings(deadline=None)
 @given(words, words)
 def test_every_rule_is_within_its_bounds_and_scores_equal_texts(a, b):
     for rule in ("exact", "f1", "contains", "ratio"):

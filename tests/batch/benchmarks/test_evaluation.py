@@ -130,7 +130,7 @@ def test_the_first_column_that_says_something_is_a_field_s_value():
     assert label({"data_type": "text", "ui_type": "icon"}, ("type",)) == "text"
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.permutations(range(4)), st.lists(st.booleans(), min_size=4, max_size=4), st.integers(1, 3))
 def test_figures_do_not_depend_on_the_order_of_files_or_on_how_often_each_row_is_there(order, right, times):
     named = [(f"{place}-{kind}", row(kind, place, right=right[place])) for place, kind in enumerate(HITS)]

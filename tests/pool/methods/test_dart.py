@@ -70,7 +70,7 @@ def test_rollouts_without_a_number_have_keys_of_their_own_beside_numbered_ones()
     assert len(set(random_keys(rounds, 0, "draw").tolist())) == 2
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([0, 1, None])), min_size=1, max_size=60),
     st.integers(1, 9),
@@ -144,7 +144,7 @@ def test_a_fifth_of_the_steps_goes_by_default():
     assert choose(steps, DartSteps(over="all")).kept.tolist() == list(range(2, 11))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 2), st.floats(0, 5)), min_size=1, max_size=40), st.integers(0, 100))
 def test_percentiles_are_those_of_numpy(some, percentile):
     sample, entropy = (np.array(column) for column in zip(*sorted(some, key=lambda row: row[0]), strict=True))

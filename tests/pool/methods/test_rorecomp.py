@@ -95,7 +95,7 @@ def test_unscored_rollouts_are_the_rest_and_need_no_length():
         choose(columns([1.0], token_length=[np.nan], rollout=[7]), RoRecomp(alpha=1, buffer=1, compensation=1.0))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([0, 1, None]), st.integers(1, 9)), max_size=40),
     st.sampled_from([0.1, 0.25, 0.5, 0.9, 1.0]), st.integers(1, 7),

@@ -58,7 +58,7 @@ def test_the_box_stays_as_it_was_and_further_fields_are_kept():
         ]  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 900), st.integers(0, 2000), st.integers(1, 4000))
 @example(1000, 1000, 0, 0, 4000)
 def test_points_follow_the_formula_and_stay_within_bounds(x, y, left, top, side):

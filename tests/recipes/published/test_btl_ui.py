@@ -39,7 +39,7 @@ def written(*items, look=LOOK, think="Here.", fence="json"):
     return f"<blink>```json\n{looks}\n```</blink>\n<think>{think}</think>\n<link>```{fence}\n{link}\n```</link>"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(changed(texts_of("btl_ui")))
 @example(written(TAP))
 def test_the_usual_form_is_well_formed(text):
@@ -140,7 +140,7 @@ corners = st.tuples(edges, edges, edges, edges)
 proper = corners.map(lambda box: (*map(min, box[:2], box[2:]), *map(max, box[:2], box[2:])))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.lists(corners, max_size=5), st.lists(proper, max_size=3)), min_size=1, max_size=8))
 def test_it_is_what_the_definition_says(rows):
     texts, targets, expected = [], [], []

@@ -53,7 +53,7 @@ fences = st.builds("{}```json{}\n{}\n```{}".format, pieces, pieces, written, pie
 
 
 @pytest.mark.slow
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(written | fences)
 @example(f"\u3000```json\n{LIST}\n```")
 @example(f"{LIST}\xa0")

@@ -12,7 +12,7 @@ answers = st.builds("{}[{}1{},2,{}03,4{}]{}".format, gaps, gaps, gaps, gaps, gap
 lines = st.lists(answers | st.sampled_from(["assistant\n", "x", "assistant", "\n"]), max_size=4).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(lines, min_size=1, max_size=5))
 @example(["assistant\n[1,2,3,4]\n"])
 def test_the_format_pattern_judges_alike_over_many_and_few(texts):

@@ -65,7 +65,7 @@ def well_formed(each):
     return name != "scroll" or text in ("left", "right", "up", "down")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.one_of(
         changed(texts_of("gui_r1")), responses.map(answered), st.text("[]{}',: '\"#\n0aup\\", max_size=9).map(answered)

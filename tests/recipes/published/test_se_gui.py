@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.recipes.published.se_gui import is_well_formed
@@ -15,7 +15,6 @@ pieces = st.sampled_from(
 texts = st.lists(st.one_of(pieces, pieces, responses), min_size=1, max_size=8).map("".join)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_the_format_is_that_of_the_published_pattern(text):
     published = r"<tool_call>.*?\{.*\[\d+,\s*\d+\].*\}.*?</tool_call>"

@@ -93,7 +93,7 @@ pieces = st.sampled_from(
 texts = st.lists(st.one_of(pieces, pieces, pieces, responses), max_size=8).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(texts)
 @example("<think></think><answer></answer>\n")
 def test_the_format_is_that_of_the_published_patterns_but_for_space_around(text):

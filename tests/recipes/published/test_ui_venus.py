@@ -1,7 +1,7 @@
 """UI-Venus: boxes in pixels of the image the model saw (1.0), points in thousandths (1.5), and calls of navigation."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
@@ -53,7 +53,6 @@ ENDS = st.sampled_from(["", "\n", "<conclusion>a</conclusion>", "\n<conclusion>\
 TEXTS = st.builds(lambda thought, call, end: f"{thought}<action>{call}</action>{end}", THOUGHTS, CALLS, ENDS)
 
 
-@settings(deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=5))
 def test_what_is_formed_is_the_same_for_many(texts):
     parts = NAVIGATION.score(texts * 60, [{"action": "wait"}] * len(texts) * 60, **SIZES).parts

@@ -119,7 +119,7 @@ def test_a_log_that_repeats_its_samples_has_rounds(names, rounds):
 
 
 @given(st.permutations("abcdef"), st.integers(1, 3), st.integers(2, 4), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_repetitions_in_any_order_are_rounds(first, rollouts, times, data):
     orders = [first, *(data.draw(st.permutations("abcdef")) for _ in range(times - 1))]
     names = [name for order in orders for name in order for _ in range(rollouts)]
