@@ -84,7 +84,7 @@ def test_a_launch_without_a_settings_file_reads_none():
 
 def test_a_batch_imports_arrow_and_a_polygon_shapely():
     gelato = "import grounding_rewards as gr; gr.recipe('gelato').score"
-    assert loaded(f"{gelato}(['(1, 1)'] * 100, [[0, 0, 1, 1]] * 100)") & set(HEAVY) >= {"pyarrow"}
+    assert loaded(f"{gelato}(['(1, 1)'] * 200, [[0, 0, 1, 1]] * 200)") & set(HEAVY) >= {"pyarrow"}
     polygon = "{'polygon': [0, 0, 9, 0, 9, 9]}"
     click = "import grounding_rewards as gr; gr.recipe('click', response_space='pixel').score"
     assert "shapely" in loaded(f"{click}('(8, 4)', {polygon})")

@@ -54,7 +54,7 @@ Thinking = Literal["closed", "open", "read"]
 MAX_LENGTH = 64 * 1024
 """Characters of a response that are read, from its end, where the answer is."""
 
-FEW = 4 * VECTOR_ROWS
+FEW = 192
 """Rows below which one after the other takes less time than all patterns of usual forms."""
 
 _CLOSE, _OPEN = "</think>", "<think>"

@@ -67,7 +67,7 @@ def _check(name: str, dialect: Dialect, texts: list[str | None], answers: Answer
         alone.append(_row(predictions, 0))
     # The short ones so often that those which one dialect leaves for the next are many again.
     short = [place for place, text in enumerate(texts) if len(text or "") < _SHORT]
-    many = short * VECTOR_ROWS if len(short) < VECTOR_ROWS else short
+    many = short * (VECTOR_ROWS if len(short) < VECTOR_ROWS // 3 else 3)
     for chosen in [[*many, *range(len(texts))]] + [
         list(range(start, min(start + _FEW, len(texts)))) for start in range(0, len(texts), _FEW)
     ]:
