@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs, ScoredBatch
 from grounding_rewards.errors import PoolError, TableError, near
-from grounding_rewards.tables.prompts import image_path, prompt_text
-from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, as_json, sample_id
+from grounding_rewards.tables.sample_ids import PARTS, as_json, shared_id
 from grounding_rewards_adapters._launch import say_once
 
 if TYPE_CHECKING:
@@ -99,23 +98,24 @@ class Provenance:
         for row, error in scored.errors.items():  # whose message keeps the name that the target gives
             self._ids[row] = error.sample if isinstance(error.sample, str) else self._ids[row]
         self.texts = _each(as_json, self._targets)
-        self.source = self._first(SOURCE_COLUMNS, _name, own="source")
+        self.source = self._first(PARTS["source"][0], _name, own="source")
 
     def samples(self) -> list[str | None]:
         """Name the n samples: by the target's id, else the column ``sample_id`` or ``id``, else their content."""
         names = _either(self._ids, self._first(_SAMPLE, _name))
         if None not in names:
             return [str(name) for name in names]
-        image = self._first(IMAGE_COLUMNS, image_path)
-        instruction = self._first(INSTRUCTION_COLUMNS, prompt_text)
-        index, split = self._first(("index",), _name), self._first(("split",), _name)
+        image, instruction = (self._first(*PARTS[part]) for part in ("image", "instruction"))
+        index, split = (self._first((name,), _name) for name in ("index", "split"))
         for row, name in enumerate(names):
             if name is None:
-                counted = image[row] is None and instruction[row] is None
-                number, part = (index[row], split[row]) if counted else (None, None)
-                target = self._targets[row] if isinstance(self._targets[row], str) else self.texts[row]
-                names[row] = _made(self.source[row], image[row], instruction[row], target, number, part)
-                self.vague |= counted and number is None
+                self.vague |= image[row] is None and instruction[row] is None and index[row] is None
+                with suppress(PoolError):  # it says nothing, or what JSON lacks
+                    names[row] = shared_id(
+                        source=self.source[row], image=image[row], instruction=instruction[row], index=index[row],
+                        split=split[row],
+                        target=self._targets[row] if isinstance(self._targets[row], str) else self.texts[row],
+                    )  # fmt: skip
         return [None if name is None else str(name) for name in names]
 
     def columns(self) -> dict[str, Any]:
@@ -180,14 +180,6 @@ def _name(value: Any) -> str | int | None:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, str | int) else None
-
-
-@lru_cache(maxsize=4096)  # responses of one sample often come in calls of their own
-def _made(source: Any, image: Any, instruction: str | None, target: Any, index: Any, split: Any) -> str | None:
-    try:
-        return sample_id(source=source, image=image, instruction=instruction, target=target, index=index, split=split)
-    except (PoolError, ValueError, RecursionError):  # it says nothing, or what JSON has not
-        return None
 
 
 def _either(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.columns import Columns, has, resolve
 from grounding_rewards.batch.joining import Join
-from grounding_rewards.batch.samples import CONTENT, Problems, names_of, reads
+from grounding_rewards.batch.samples import Problems, names_of, reads
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks import accuracy
@@ -30,10 +31,10 @@ from grounding_rewards.errors import ConvertError, PictureError, TableError
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.opening import folder_of
-from grounding_rewards.tables.prompts import image_path, prompt_text
+from grounding_rewards.tables.prompts import image_path
 from grounding_rewards.tables.rollout_columns import NUMBER
 from grounding_rewards.tables.rows import Batch, Table, value_at
-from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS
+from grounding_rewards.tables.sample_ids import CONTENT, PARTS, part_of
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.wording import plural
 
@@ -235,7 +236,7 @@ def _add(check: DataCheck, scorer: TableScorer, table: Table, batch: Batch, imag
 def _content(row: Mapping[str, Any], image: Any, digest: bytes) -> int:
     """Return 64 bits of a row's image and instruction; 0 where it lacks one of them."""
     words = _words(row)
-    shown = digest or image_path(image) or next((each for n in IMAGE_COLUMNS if (each := image_path(row.get(n)))), None)
+    shown = digest or image_path(image) or part_of("image", row.get)
     if not words or not shown:
         return 0
     return int.from_bytes(blake2b(repr((shown, words)).encode(), digest_size=8).digest())
@@ -243,7 +244,7 @@ def _content(row: Mapping[str, Any], image: Any, digest: bytes) -> int:
 
 def _words(row: Mapping[str, Any]) -> str:
     """Return a row's instruction; "" without one."""
-    return next((text for name in INSTRUCTION_COLUMNS if (text := prompt_text(value_at(row, name)))), "")
+    return part_of("instruction", partial(value_at, row)) or ""
 
 
 SIZE = "target size"
@@ -294,7 +295,7 @@ def check_rollouts(
     diagnosis = Diagnosis(scorer.recipe, naming(scorer.columns.response), scorer.box_format)
     scorer = replace(scorer, diagnosis=diagnosis)
     problems, groups, parts = Problems(scorer, table), Groups(), list[Evaluation]()
-    source = next((name for name in SOURCE_COLUMNS if name in table.columns), None)
+    source = next((name for name in PARTS["source"][0] if name in table.columns), None)
     reading = [*reads(scorer, table, [*NUMBER, *([source] if source else [])]), *problems.reads]
     with join.reporting.progress(f"checking {table.path.name}") as advance:
         for batch in problems.left_out(scorer.batches(table, by=reading, whole=False)):

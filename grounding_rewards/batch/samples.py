@@ -17,17 +17,10 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.columns import columns_read
-from grounding_rewards.tables.prompts import image_path, prompt_text
+from grounding_rewards.tables.prompts import image_path
 from grounding_rewards.tables.rollout_columns import FURTHER, IMAGE_HASH, NUMBER
 from grounding_rewards.tables.rows import Batch, Table, joined, value_at
-from grounding_rewards.tables.sample_ids import (
-    IMAGE_COLUMNS,
-    INSTRUCTION_COLUMNS,
-    SOURCE_COLUMNS,
-    name_of,
-    plain,
-    sample_id,
-)
+from grounding_rewards.tables.sample_ids import CONTENT, PARTS, name_of, part_of, plain, sample_id
 from grounding_rewards.targets.target import Target
 
 if TYPE_CHECKING:
@@ -80,10 +73,6 @@ class Problems:
         return {"left_out": self.count} if self.column else {}
 
 
-CONTENT = (*SOURCE_COLUMNS, *IMAGE_COLUMNS, *INSTRUCTION_COLUMNS, "index", "split")
-"""Columns that a name is made of, beside the target."""
-
-
 def names_of(
     scorer: TableScorer,
     table: Table,
@@ -134,44 +123,35 @@ class _Content:
 
     def __init__(self, table: Table, batch: Batch, image: str, instruction: str) -> None:
         self._table, self._batch, self._known = table, batch, dict[Any, str]()
-        whole = batch.whole
-        self._cells: dict[str, Callable[[int], Any]] = {}  # also of columns that scoring does not need
-        for name in CONTENT:
-            if isinstance(whole, list):
-                self._cells[name] = partial(lambda name, row: whole[row].get(name), name)
-            elif name in whole.schema.names:
-                self._cells[name] = partial(lambda cells, row: cells[row].as_py(), whole.column(name))
-        self._parts = (
-            ("source", "", SOURCE_COLUMNS, name_of),
-            ("image", image, IMAGE_COLUMNS, image_path),
-            ("instruction", instruction, INSTRUCTION_COLUMNS, prompt_text),
-        )
+        self._chosen, whole = {"image": image, "instruction": instruction}, batch.whole
+        held = () if isinstance(whole, list) else CONTENT  # also of columns that scoring does not need
+        self._columns = {name: whole.column(name) for name in held if name in whole.schema.names}
 
     def name(self, row: int, target: Any) -> str:
         """Return the name of a row without one."""
-        said = {part: self._first(row, own, usual, read) for part, own, usual, read in self._parts}
-        if said["image"] is None and said["instruction"] is None:
-            said.update({name: self._cells[name](row) for name in ("index", "split") if name in self._cells})
+        whole = self._batch.whole
+        cell: Callable[[str], Any] = whole[row].get if isinstance(whole, list) else partial(self._held, row)
+        said = {part: self._chosen_part(row, part) or part_of(part, cell) for part in PARTS}
+        said.update(index=cell("index"), split=cell("split"))
         try:
             same = json.dumps([said, target])
         except (TypeError, ValueError, RecursionError):  # values that JSON lacks, such as arrays
             same = None
         if same is None or same not in self._known:
             try:
-                made = sample_id(target=target, **said)
-            except (PoolError, ValueError, RecursionError) as error:
+                self._known[same] = sample_id(target=target, **said)
+            except PoolError as error:
                 where = f"{self._table.path}, {self._batch.place(row)}"
                 raise TableError(f"{where}: sample_id: got null; {error}") from None
-            self._known[same] = made
         return self._known[same]
 
-    def _first(self, row: int, named: str, usual: Sequence[str], read: Callable[[Any], Any]) -> Any:
-        if named and (own := read(value_at(self._batch.rows[row], named))) is not None:
-            return own
-        for name in usual:
-            if name in self._cells and (value := read(self._cells[name](row))) is not None:
-                return value
-        return None
+    def _held(self, row: int, name: str) -> Any:
+        return self._columns[name][row].as_py() if name in self._columns else None
+
+    def _chosen_part(self, row: int, part: str) -> Any:
+        """Return a part of a row's content that a setting names the column of; None without."""
+        chosen = self._chosen.get(part)
+        return PARTS[part][1](value_at(self._batch.rows[row], chosen)) if chosen else None
 
 
 class SampleTable:

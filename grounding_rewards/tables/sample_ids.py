@@ -7,23 +7,15 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.json_lines import finite
+from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rows import Table, require_column
-
-SOURCE_COLUMNS = ("source", "data_source")
-IMAGE_COLUMNS = ("image_path", "image", "images")
-INSTRUCTION_COLUMNS = (
-    "instruction",
-    "prompts",
-    "prompt",
-    "prompt_to_evaluate",
-)  # not verl's raw_prompt, which not all of its trainers give
-"""Columns of the parts of a sample's content; the first that has a value counts."""
 
 _EXACT = 2**53
 """Up to here a whole number and the float of its value are one number, whoever wrote it."""
@@ -33,6 +25,34 @@ PLACES = (
     "label.id", "target.id", "id",
 )  # fmt: skip
 """Places of a name, in the order of looking: a column, or a field of the object or the JSON in one."""
+
+
+def name_of(value: Any) -> str | None:
+    """A sample's name as text: 1 and 1.0, as files hold 1 beside nulls, are "1"; None where it is no name."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+PARTS: Mapping[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
+    "source": (("source", "data_source"), name_of),
+    "image": (("image_path", "image", "images"), image_path),
+    # not verl's raw_prompt, which not all of its trainers give
+    "instruction": (("instruction", "prompts", "prompt", "prompt_to_evaluate"), prompt_text),
+}
+"""Parts of a sample's content: their columns, of which the first that says something counts, and what reads these."""
+
+CONTENT = (*chain.from_iterable(columns for columns, _ in PARTS.values()), "index", "split")
+"""Columns that a name is made of, beside the target."""
+
+
+def part_of(part: str, cell: Callable[[str], Any]) -> Any:
+    """Return a part of a sample's content by the cells of its row; None where no column says it."""
+    columns, read = PARTS[part]
+    for name in columns:
+        if (value := read(cell(name))) is not None:
+            return value
+    return None
 
 
 def sample_id(
@@ -47,19 +67,28 @@ def sample_id(
     """The name of a sample without one: 32 hexadecimal digits that depend on its content alone.
 
     blake2b, 16 bytes, of the JSON of ``{"source": ..., "image": ..., "instruction": ..., "target": ...}``, keys sorted
-    at every depth. One content has one name however it is held: numpy or Python, list or tuple, 2 or 2.0, keys that
-    Arrow filled with None or no such keys, a target as a mapping or as the JSON of it.
+    at every depth, with ``index`` and ``split`` where there is neither image nor instruction. One content has one name
+    however it is held: numpy or Python, list or tuple, 2 or 2.0, keys that Arrow filled with None or no such keys, a
+    target as a mapping or as the JSON of it. What says nothing, or what JSON lacks, is a PoolError.
     """
     fields = {"source": source, "image": image, "instruction": instruction, "target": target}
-    fields.update(index=index, split=split)
+    if image is None and instruction is None:
+        fields.update(index=index, split=split)
     if isinstance(target, str):
         fields["target"] = from_json(target)
-    content = {name: plain(value) for name, value in fields.items() if value is not None}
-    if not content:
-        raise PoolError("nothing names this sample: give a source, an image, an instruction, a target or an index")
-    written = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    try:
+        content = {name: plain(value) for name, value in fields.items() if value is not None}
+        if not content:
+            raise PoolError("nothing names this sample: give a source, an image, an instruction, a target or an index")
+        written = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    except (ValueError, RecursionError) as error:
+        raise PoolError(str(error)) from None
     # Half a surrogate pair in a text is content like any other.
     return _digest(written.encode("utf-8", "surrogatepass"))
+
+
+shared_id = lru_cache(maxsize=4096, typed=True)(sample_id)
+"""``sample_id`` of content that can be hashed, for responses of one sample that come one after another."""
 
 
 def _digest(content: bytes | bytearray) -> str:
@@ -184,10 +213,3 @@ def name_in(row: Mapping[str, Any], places: Sequence[Sequence[str]]) -> str | No
         if (sample := name_of(value)) is not None:
             return sample
     return None
-
-
-def name_of(value: Any) -> str | None:
-    """A sample's name as text: 1 and 1.0, as files hold 1 beside nulls, are "1"; None where it is no name."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None

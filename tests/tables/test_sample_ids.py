@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.opening import open_table
-from grounding_rewards.tables.sample_ids import as_json, sample_id, sample_names
+from grounding_rewards.tables.sample_ids import as_json, sample_id, sample_names, shared_id
 
 TARGET = {"bbox": [0.1, 0.2, 0.3, 0.4], "action": {"name": "click"}, "refusal": False}
 NAME = "6b47ca8f81b02585672a39c5dfdfb3cf"
@@ -97,6 +97,23 @@ def test_how_content_is_held_does_not_matter(content):
 @given(CONTENT.filter(lambda value: value is not None))
 def test_what_content_says_matters(content):
     assert sample_id(source="a", target=changed(content)) != sample_id(source="a", target=content)
+
+
+def test_a_number_and_a_split_name_only_samples_that_show_and_ask_nothing():
+    assert sample_id(image="a", index=1, split="train") == sample_id(image="a")
+    assert sample_id(instruction="a", index=1, split="train") == sample_id(instruction="a")
+
+
+def test_a_name_does_not_depend_on_those_made_before():
+    assert [shared_id(index=each) for each in (1, True, 1.0)] == [sample_id(index=each) for each in (1, True, 1)]
+    assert shared_id(index=1) != shared_id(index=True)
+
+
+def test_what_json_cannot_hold_has_no_name():
+    nested: list = []
+    nested.append(nested)
+    with pytest.raises(PoolError, match="recursion"):
+        sample_id(target=nested)
 
 
 def test_a_sample_of_which_nothing_is_known_has_no_name():

@@ -21,7 +21,7 @@ from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow, arrow_type
 from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
-from grounding_rewards.tables.sample_ids import as_json, from_json, name_of, sample_id
+from grounding_rewards.tables.sample_ids import as_json, from_json, name_of, sample_id, shared_id
 from grounding_rewards.tables.text_rows import JsonLinesTable
 
 LOG = logging.getLogger("grounding_rewards")
@@ -103,11 +103,6 @@ def name(value: Any) -> str | None:
     return name_of(value) or None
 
 
-@lru_cache(maxsize=4096)
-def _made_of(prompt: str | None, target: str | None, image: str | None, source: str | None) -> str:
-    return sample_id(instruction=prompt, target=target, image=image, source=source)
-
-
 def own_name(row: Logged) -> str | None:
     """Return the target's id, else a name that stands beside it; None for a sample without one."""
     text = row.target_json
@@ -118,11 +113,12 @@ def _sample(row: Logged) -> str:
     """The sample's own name, else one made of the prompt's words, the target, the image and the source."""
     text, image = row.target_json, image_path(row.image)
     try:
-        return own_name(row) or _made_of(
-            prompt_text(row.prompt), row.target if text and isinstance(row.target, str) else text,
-            image if image is None or isinstance(image, str) else as_json(image), name(row.more.get("source")),
+        return own_name(row) or shared_id(
+            instruction=prompt_text(row.prompt), target=row.target if text and isinstance(row.target, str) else text,
+            image=image if image is None or isinstance(image, str) else as_json(image),
+            source=name(row.more.get("source")),
         )  # fmt: skip
-    except (PoolError, RecursionError):
+    except PoolError:
         raise TableError(
             f"{row.file}, {row.place}: neither prompt nor target says which sample this is; expected one of them, or a "
             "target with an id"
