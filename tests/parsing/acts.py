@@ -5,6 +5,7 @@ import math
 from grounding_rewards.actions import ARGUMENTS
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import parse
+from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Reason
 
 
@@ -41,7 +42,7 @@ def row(found, index):
     )  # fmt: skip
 
 
-def agree(texts, dialect, answers="only", thinking="read", times=48):
+def agree(texts, dialect, answers="only", thinking="read", times=VECTOR_ROWS):
     """Each text alone, and all of them so often that there are enough for the vectorised functions."""
     together = parse(texts * times, dialect, space=CoordSpace.PIXEL, answers=answers, thinking=thinking)
     few = parse(texts[:40], dialect, space=CoordSpace.PIXEL, answers=answers, thinking=thinking)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, AUTO_ACTION, BARE_TUPLE, JSON_POINT, REFUSAL, FirstOf, parse
-from grounding_rewards.parsing.texts import compiled
+from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing.hostile import ANSWER_FORMATS
 from tests.cases import cases
@@ -57,7 +57,7 @@ def test_equal_ones_are_equal_and_pickle():
 
 
 def test_the_usual_form_of_one_dialect_is_not_that_of_all():
-    texts = [POINT] * 60
+    texts = [POINT] * VECTOR_ROWS
     assert parse(texts, JSON_POINT, space=CoordSpace.PIXEL).usual.all()
     assert parse(texts, AUTO, space=CoordSpace.PIXEL).usual is None
 

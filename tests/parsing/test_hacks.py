@@ -3,6 +3,7 @@
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.parsing.texts import VECTOR_ROWS
 from tests.cases import cases
 
 X, Y = 712, 318
@@ -139,8 +140,9 @@ def test_an_honest_click_is_rewarded(recipe):
 )
 def test_no_other_answer_is_rewarded_as_one(recipe, answer, policies):
     for answers in policies:
-        scores = gr.recipe(recipe, response_space="thousandths", answers=answers).score([answer] * 60, [BOX] * 60)
-        assert scores.acc.tolist() == [0.0] * 60
+        judge = gr.recipe(recipe, response_space="thousandths", answers=answers)
+        scores = judge.score([answer] * VECTOR_ROWS, [BOX] * VECTOR_ROWS)
+        assert scores.acc.tolist() == [0.0] * VECTOR_ROWS
         assert scores.total.max() < 0.5
 
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.recipes.published.ui_venus import is_formed
 
 BOXES, POINTS = gr.recipe("ui-venus"), gr.recipe("ui-venus", version=1.5)
@@ -55,8 +56,8 @@ TEXTS = st.builds(lambda thought, call, end: f"{thought}<action>{call}</action>{
 
 @given(st.lists(TEXTS, min_size=1, max_size=5))
 def test_what_is_formed_is_the_same_for_many(texts):
-    parts = NAVIGATION.score(texts * 60, [{"action": "wait"}] * len(texts) * 60, **SIZES).parts
-    assert parts["format"].tolist() == [float(is_formed(text)) for text in texts] * 60
+    parts = NAVIGATION.score(texts * VECTOR_ROWS, [{"action": "wait"}] * len(texts) * VECTOR_ROWS, **SIZES).parts
+    assert parts["format"].tolist() == [float(is_formed(text)) for text in texts] * VECTOR_ROWS
 
 
 def test_the_point_marked_in_a_box_counts_whatever_other_targets_are():
