@@ -19,6 +19,7 @@ from grounding_rewards.parsing.candidates import (
     BLANKS,
     HEAD,
     NAMES,
+    SIZE,
     TAG,
     WORDS,
     Candidate,
@@ -503,7 +504,7 @@ def _joined(found: list[Candidate]) -> list[Candidate]:
 
 def _same(one: Candidate, other: Candidate) -> bool:
     """Return True for the same place of the same action, or of one that is not named there."""
-    if one.act is None or other.act is None or not one.act.place or _middle(one.act.place) != _middle(other.act.place):
+    if one.act is None or other.act is None or not one.act.place or not _at_one_place(one.act.place, other.act.place):
         return False
     if one.act.arguments != other.act.arguments and one.act.name and other.act.name:
         return False
@@ -511,9 +512,10 @@ def _same(one: Candidate, other: Candidate) -> bool:
     return len(names) == 1 or "" in names
 
 
-def _middle(place: tuple[float, ...]) -> tuple[float, ...]:
-    """A point itself, and a box's centre."""
-    return place if len(place) != 4 else ((place[0] + place[2]) / 2, (place[1] + place[3]) / 2)
+def _at_one_place(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Return True for the same point or box, and for a box and its centre."""
+    point, box = sorted((one, other), key=len)
+    return one == other or (len(box) == 4 and point == ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2))
 
 
 def _together(one: Candidate, other: Candidate) -> Candidate | None:
@@ -542,12 +544,11 @@ def _typed_at(one: Candidate, other: Candidate) -> Act | None:
 
 _PROSE = r"[^()\[\]{}<>0-9:=`|]*"
 _VERBS = either_case(
-    "drag|scroll|swipe|slide|hover|press|type|typing|move|mouse|write|input|fill|enter|action|function"
-    "|size|resolution|dimension"
+    "drag|scroll|swipe|slide|hover|press|type|typing|move|mouse|write|input|fill|action|function"
     "|(?:double|right|middle|triple)[ -]|(?:double|right|middle|triple|long)[ -]?(?:click|tap)"
 )
 _GUARDS = (
-    rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]",
+    rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]|{either_case('enter')}[ \t]+[\"'“`]|{SIZE}[(\[]",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
     rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?{NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
     "[\uff08-\uff5d\u3010\u3011\u25c1双右长悬滑滚拖输]",

@@ -59,7 +59,12 @@ _OPEN_TAG = on_use(rf"<(?:\|box_start\||{TAG})>{SPACE}$")
 _ATTACHED = re.compile(r"(?:^|[^A-Za-z_0-9.])([a-z_][A-Za-z_0-9]{1,39})\Z")
 _NAME_KEY = f"(?:{either_case('action(?:[_ ](?:type|name))?|function|operation|command|tool')})"
 _NAMED = on_use(rf"""{_NAME_KEY}["'*]*{BLANKS}[:=]["'`*]*{BLANKS}["'`]?([A-Za-z_]+)["'`]?{BLANKS}$""")
-_SIZED = on_use(f"(?:{either_case('size|resolution|dimensions?')})(?: is| are| of)?[^A-Za-z0-9]{{0,5}}$")
+_OF_IMAGES = either_case("(?:image|screen|screenshot|window|display)[ _](?:size|resolution|dimensions?)")
+SIZE = (
+    rf"(?:{_OF_IMAGES}|(?:{either_case('size|resolution|dimensions?')})(?: is| are| of|[\"'*]*[:=]))[^A-Za-z0-9]{{0,5}}"
+)
+"""Words in front of a size, which is no place; "the font size (5, 6)" is one."""
+_SIZED = on_use(f"(?<![A-Za-z]){SIZE}$")
 _CALLEE = r"(?:functions\.)?([A-Za-z_.]+)"
 _HEADED = on_use(
     rf"(?:(?:call:|sep｜>){SPACE}{_CALLEE}{SPACE}(?:```json)?|(?:^|[\n:])[ \t]*{_CALLEE}[ \t]*\n[Aa]ction [Ii]nput:"
@@ -67,6 +72,7 @@ _HEADED = on_use(
     rf"{SPACE}$"
 )
 """The name of a call in front of its arguments, as templates of vendors write it."""
+_HEADS = ("call:", "sep｜>", "nput:", "ARGS", "message|>", "argument_begin|>")
 
 
 def bare_places(text: str, begin: int, end: int) -> list[Candidate]:
@@ -117,7 +123,8 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     front = text[max(begin, candidate.begin - _FAR) : candidate.begin]
     if act.name or not front or front.isspace():
         return candidate
-    if (text[candidate.begin] == "{" or "nput:" in front) and (called := _HEADED.search(front)):
+    headed = any([sign in front for sign in _HEADS])  # noqa: C419 (faster so)
+    if headed and (text[candidate.begin] == "{" or "nput:" in front) and (called := _HEADED.search(front)):
         return candidate._replace(act=act._replace(name=called[1] or called[2] or called[3]))
     if candidate.form in _BRACKETED:
         if _SIZED.search(front[-_NEAR:]):
@@ -255,7 +262,7 @@ _LONGEST = 200
 
 # Names of actions in front of a place, which is then no click.
 
-_WORD = "[A-Za-z_]+"
+_WORD = "[A-Za-z_]++"  # possessive: no part of a word is a name
 _PHRASE = rf"(?:{_WORD}[ -])?{_WORD}"
 _KEY = rf"(?:{either_case('action(?:s|[ _](?:type|name))?|function')})[\"'*]*{SPACE}[:=>][\"'`*]*{SPACE}[\"'`]?"
 _PLACE = r"(?:[\"']?[(\[][(\[ \t]*-?[.0-9]|<[|a-z_]+>|\{[ \n]*[\"']|[xX][ \t]*[=:])"
