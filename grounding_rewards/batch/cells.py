@@ -82,7 +82,10 @@ class TargetCells(Struct, frozen=True):
         box = None
         if self.place is None or (self.place == "bbox" and not self.own_form):
             box = numbers_of(rows, self.column, 4, texts=not self.own_form)
-        if box is None or (box == box[:, :1]).all(axis=1).any():  # equal numbers may be no place
+        if box is None:
+            return None
+        left, top, right, bottom = box.T
+        if ((left == top) & (top == right) & (right == bottom)).any():  # equal numbers may be no place
             return None
         return Boxes(box, made)
 

@@ -109,7 +109,7 @@ def surely_usable(targets: Targets, needs: Requirements) -> bool:
         if sizes is not None and not ((sizes >= 1) & (sizes <= COORDINATE_LIMIT)).all():
             return False
         if sizes is not None and space.size_field == field:
-            width, height = sizes.min(axis=0).tolist()  # of the smallest image
+            width, height = (float(sides.min()) for sides in sizes.T)  # of the smallest image
             if right > width or bottom > height:
                 return False
     extent = space.extent

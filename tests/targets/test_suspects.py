@@ -203,3 +203,28 @@ def test_suspects_of_batches_add_up_and_many_names_are_cut():
     assert (found[0].count, found[0].row, found[0].first, found[0].action) == (4, 0, "row 0", "qq0")
     assert len(found) == 8
     assert described(found)[5:] == ["3 further names of actions are unknown, also to recipe 'action', in 6 targets"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 31, 32, 100])
+@pytest.mark.parametrize("odd", [[40, 50, 40, 90], [40, 50, 80, 50]])  # no width, no height
+def test_a_flat_box_is_seen_among_few_and_among_many(count, odd):
+    recipe, boxes = gr.recipe("click", response_space="pixel"), [{"bbox": [10, 20, 30, 40]}] * (count - 1)
+    assert said(recipe, boxes) == []
+    (line,) = said(recipe, [*boxes, {"bbox": odd}])
+    assert line.startswith(f"1 target (first: row {count - 1}): ")
+
+
+@pytest.mark.parametrize("count", [1, 2, 31, 32, 100])
+@pytest.mark.parametrize("odd", [[-90, 20, 30, 40], [10, -90, 30, 40]])
+def test_a_box_left_of_its_image_or_above_it_is_seen_among_few_and_among_many(count, odd):
+    recipe = gr.recipe("click", response_space="thousandths", target_space="thousandths")
+    (line,) = said(recipe, [*[{"bbox": [10, 20, 30, 40]}] * (count - 1), {"bbox": odd}])
+    assert line.startswith(f"1 target (first: row {count - 1}): the centre of bbox ")
+
+
+@pytest.mark.parametrize("count", [1, 2, 31, 32, 100])
+@pytest.mark.parametrize("odd", [[1100, 20, 1900, 40], [10, 1100, 30, 1900], [0.1, 0.2, 0.3, 0.4]])
+def test_a_box_of_another_space_is_refused_among_few_and_among_many(count, odd):
+    recipe = gr.recipe("click", response_space="thousandths", target_space="thousandths")
+    with pytest.raises(gr.TargetError, match=f"row {count - 1}, field 'bbox': got "):
+        recipe.score(["(1, 2)"] * count, [*[{"bbox": [10, 20, 30, 40]}] * (count - 1), {"bbox": odd}])
