@@ -137,7 +137,9 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     verb = _SENTENCE.search(front) or (None if front.isascii() else _CHINESE.search(front))
     if verb:  # "Double-click the icon at (5, 6)"
         said = next(filter(None, verb.groups()))
-        clicked = "lick" in verb[0] if verb["typed"] else verb["move"] and _THEN_CLICK.match(text, candidate.end)
+        leads = verb["typed"] or verb["move"]  # to a click, where the sentence goes on to one
+        clicked = leads and _CLICKED.search(_QUOTED.sub("", verb[0]))
+        clicked = clicked or (verb["move"] and _THEN_CLICK.match(text, candidate.end))
         return candidate if clicked else candidate._replace(act=Act(said, act.place))
     named = _ALIAS_NAMES.finditer(front + text[candidate.begin : candidate.begin + 16])
     return candidate._replace(act=None) if any(_kind(match) not in ("", "click") for match in named) else candidate
@@ -290,7 +292,11 @@ _CHINESE = on_use(
     r"[^.!?。\n点(\[{<]*$"
 )
 """An action that a sentence tells to do, up to the place."""
-_THEN_CLICK = on_use(rf"[ \t]*,?[ \t]*(?:and|then)?[ \t]*(?:left[ -])?{either_case('click')}")
+_QUOTED = re.compile("""(?<![A-Za-z])["'“`][^"'”`]*(?:["'”`]|$)""")
+_CLICKED = on_use(
+    f"(?<![A-Za-z])(?<!the )(?:{either_case('(?:left[ -])?(?:click(?:ing)?|tap(?:ping)?|select(?:ing)?)')})(?![A-Za-z])"
+)
+_THEN_CLICK = on_use(rf"(?:[ \t]*(?:,|and|then|to)){{0,3}}[ \t]*{_CLICKED.pattern}")
 
 # Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.
 _ALIAS_NAMES = on_use(rf"(?<![A-Za-z_])(?:{'|'.join(_ALIASES)})")
@@ -429,13 +435,13 @@ _LABELS = either_case(
     "|(?:final[ _])?answer|output|result|bbox(?:_2d)?|(?:bounding[ _])?box"
 )
 _IS = rf"(?:{SPACE}[:=][*`_]*{SPACE}[*`_]*|[ \t]+(?:is|are)(?:[ \t]+at)?:?[ \t]+)"
-_AT = f"(?:{either_case('click(?:ing)?|tap(?:ping)?|located')})[ \t]+(?:at|on)[ \t]+"
+_AT = f"(?:{either_case('click(?:ing)?|tap(?:ping)?|located')})[ \t]+at[ \t]+"
 _MORE = r"(?:[ \t]*[,;/x×-]|(?:[ \t]*,)?[ \t]+(?:or|and|to|of))?[ \t]*-?[0-9]"
 _BOXED = rf"\\f?boxed\{{(?:{PLACE.replace('?P<', '?P<t')}\}}|[^{{}}]*\Z)"
 _SIDE = f"(?:{either_case('(?:x|y)(?:_?min|_?max|1|2)?|left|top|right|bottom|w(?:idth)?|h(?:eight)?')})"
 _SIDED = rf"{_SIDE}(?:[ _-]coordinate|坐标)?[\"'*]*{SPACE}[:=≈]{SPACE}{NUMBER}(?![0-9.%])"
 _FIELD = on_use(
-    rf"(?<![A-Za-z_])(?:(?:(?:{_LABELS}|坐标|答案|位置)[*`_]*{_IS}|{_AT}){_BARE}(?![0-9.%]|{_MORE})"
+    rf"(?<![A-Za-z_])(?:(?:(?:{_LABELS}|坐标|答案|位置)[*`_]*{_IS}|{_AT}){_BARE}(?![0-9.%A-Za-z]|{_MORE})"
     rf"|(?P<axes>{_SIDED}(?:(?:{GAP}|{SPACE};{SPACE}|{SPACES}and{SPACES})[\"'*]*{_SIDED})+)|{_BOXED})"
 )
 _MAY_BE_FIELD = on_use(r"[:=≈][*`_\s]*-?[.0-9]|(?:is|are|at|on):?[ \t]+-?[.0-9]|boxed\{")
