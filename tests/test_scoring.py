@@ -9,6 +9,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.combine import affine, weighted
+from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.verifiers import InsideDistance
 
 PIXEL = gr.recipe("click", response_space="pixel")
@@ -46,7 +47,7 @@ def test_dtypes_hold_when_rows_abstain(rows):
 @pytest.mark.parametrize("name", ["gelato", "gelato-pixel", "gta1"])
 def test_keys_are_the_same_for_every_sample(name):
     recipe = gr.recipe(name)
-    for responses in ([], [None], ["(1, 1)"], ["x"] * 60):
+    for responses in ([], [None], ["(1, 1)"], ["x"] * VECTOR_ROWS):
         scores = recipe.score(responses, [None] * len(responses), bad_target="abstain")
         assert tuple(scores.parts) == recipe.parts
         assert len(scores) == len(scores.reason) == len(responses)
@@ -193,10 +194,10 @@ def test_scoring_leaves_its_inputs_alone():
 def test_threads_score_alike():
     from concurrent.futures import ThreadPoolExecutor
 
-    responses = [f"({number}, {number})" for number in range(100)]
-    expected = PIXEL.score(responses, [BOX] * 100).total.tolist()
+    responses = [f"({number}, {number})" for number in range(VECTOR_ROWS)]
+    expected = PIXEL.score(responses, [BOX] * len(responses)).total.tolist()
     with ThreadPoolExecutor(4) as pool:
-        results = pool.map(lambda _: PIXEL.score(responses, [BOX] * 100).total.tolist(), range(16))
+        results = pool.map(lambda _: PIXEL.score(responses, [BOX] * len(responses)).total.tolist(), range(16))
         assert all(result == expected for result in results)
 
 
