@@ -459,4 +459,6 @@ def _columns(
 
 
 def _sizes(sizes: Sequence[tuple[float, float] | None]) -> Floats | None:
-    return np.array([size or (np.nan, np.nan) for size in sizes], dtype=np.float64) if any(sizes) else None
+    if not any(sizes):
+        return None
+    return np.array([side for size in sizes for side in size or (np.nan, np.nan)], dtype=np.float64).reshape(-1, 2)
