@@ -68,7 +68,10 @@ def is_number(value: Any) -> bool:
 
 
 _WORDS = "and lets makes name names or out says to twice which"  # words behind a flag that are no value of it
-_FLAG = re.compile(rf"(?<![\w-])--([a-z][a-z-]*[a-z])(?: (?!(?:{_WORDS.replace(' ', '|')})\b)([^\s;:]*[^\s;:),.]))?")
+_VALUE = r"""\b(?:got|sample) (?:'[^']*'|"[^"]*")"""  # what data hold is quoted as it is
+_FLAG = re.compile(
+    rf"{_VALUE}|(?<![\w-])--([a-z][a-z-]*[a-z])(?: (?!(?:{_WORDS.replace(' ', '|')})\b)([^\s;:]*[^\s;:),.]))?"
+)
 # Texts that name an argument, too.
 _BOTH = re.compile(r" \(on the command line [^)]*\)|--\S+ \w+ where files are read [^,]*\([^)]*\), ")
 _IN_FILES = ("encoding", "explode", "layout")  # functions take them from settings files alone
@@ -82,6 +85,8 @@ def in_keywords(text: str, **own: str) -> str:
     """
 
     def keyword(flag: re.Match[str]) -> str:
+        if flag[1] is None:
+            return flag[0]
         name, value = flag[1].replace("-", "_"), f'"{flag[2]}"' if flag[2] else ""
         if name in own:
             return f"{own[name]}={value}"

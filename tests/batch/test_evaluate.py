@@ -100,6 +100,12 @@ def test_errors_name_arguments_and_no_options_of_the_command_line(options: Any, 
     assert "--" not in str(error.value)
 
 
+def test_values_that_look_like_options_of_the_command_line_are_quoted_as_they_are() -> None:
+    row = {"response": "(5, 5)", "target": {"bbox": "--by kind", "id": "git log --oneline"}}
+    with pytest.raises(TableError, match=r"sample 'git log --oneline', field 'bbox': got '--by kind'; expected 4 num"):
+        gr.evaluate([row], "click", response_space="pixel")
+
+
 def test_remarks_name_arguments_and_no_options_of_the_command_line(tmp_path: Path) -> None:
     shots = {"img_filename": "a.png", "instruction": "x", "data_type": "icon", "data_source": "web"}
     figures = gr.evaluate([{**shots, "bbox": [10, 10, 20, 5], "response": "(12, 12)"}], response_space="pixel")
