@@ -19,7 +19,6 @@ from grounding_rewards.parsing.candidates import (
     BLANKS,
     HEAD,
     NAMES,
-    SIZE,
     TAG,
     WORDS,
     Candidate,
@@ -547,8 +546,10 @@ _VERBS = either_case(
     "drag|scroll|swipe|slide|hover|press|type|typing|move|mouse|write|input|fill|action|function"
     "|(?:double|right|middle|triple)[ -]|(?:double|right|middle|triple|long)[ -]?(?:click|tap)"
 )
+_SIZES = either_case("size|resolution|dimensions?")
+_MORE = rf"{either_case('enter')}[ \t]+[\"'“`]|(?:{_SIZES})(?: is| are| of)?[^A-Za-z0-9]*[(\[]"
 _GUARDS = (
-    rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]|{either_case('enter')}[ \t]+[\"'“`]|{SIZE}[(\[]",
+    rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]|{_MORE}",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
     rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?{NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
     "[\uff08-\uff5d\u3010\u3011\u25c1双右长悬滑滚拖输]",

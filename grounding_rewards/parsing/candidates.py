@@ -60,11 +60,11 @@ _ATTACHED = re.compile(r"(?:^|[^A-Za-z_0-9.])([a-z_][A-Za-z_0-9]{1,39})\Z")
 _NAME_KEY = f"(?:{either_case('action(?:[_ ](?:type|name))?|function|operation|command|tool')})"
 _NAMED = on_use(rf"""{_NAME_KEY}["'*]*{BLANKS}[:=]["'`*]*{BLANKS}["'`]?([A-Za-z_]+)["'`]?{BLANKS}$""")
 _OF_IMAGES = either_case("(?:image|screen|screenshot|window|display)[ _](?:size|resolution|dimensions?)")
-SIZE = (
+_SIZE = (
     rf"(?:{_OF_IMAGES}|(?:{either_case('size|resolution|dimensions?')})(?: is| are| of|[\"'*]*[:=]))[^A-Za-z0-9]{{0,5}}"
 )
 """Words in front of a size, which is no place; "the font size (5, 6)" is one."""
-_SIZED = on_use(f"(?<![A-Za-z]){SIZE}$")
+_SIZED = on_use(f"(?<![A-Za-z]){_SIZE}$")
 _CALLEE = r"(?:functions\.)?([A-Za-z_.]+)"
 _HEADED = on_use(
     rf"(?:(?:call:|sep｜>){SPACE}{_CALLEE}{SPACE}(?:```json)?|(?:^|[\n:])[ \t]*{_CALLEE}[ \t]*\n[Aa]ction [Ii]nput:"
