@@ -308,7 +308,7 @@ class CsvTable(JsonLinesTable):
         if why or not any(names):
             raise TableError(f"{self.path}, line 1: {why or 'is empty'}; expected the names of the columns")
         for other, (signs, fix) in _MARKS.items():
-            if len(names) == 1 and other in names[0]:
+            if len(names) == 1 and other != mark and other in names[0]:
                 raise TableError(
                     f"{self.path}, line 1: got {signs} between the names of the columns; expected {_MARKS[mark][0]}: "
                     f"{fix or f'write the file again with {_MARKS[mark][0]}'}"

@@ -79,7 +79,7 @@ main()
         ("convert", "open", "data.jsonl", signal.SIGINT),
         ("convert", "open", "partial", signal.SIGHUP),
         ("recipes", "import", "typer", signal.SIGINT),
-        ("plugins", "import", "pluggy", signal.SIGHUP),
+        ("plugins", "import", "grounding_rewards.plugins", signal.SIGHUP),
         ("where", "import", "typer", signal.SIGINT),
         ("pool curriculum", "os.mkdir", "out", signal.SIGINT),
         ("pool next", "import", "duckdb", signal.SIGINT),

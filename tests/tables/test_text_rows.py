@@ -314,6 +314,12 @@ def test_signs_in_a_header_of_several_names(lines):
     assert batch.rows == [{"a;b": "1;2", "c": "3"}]
 
 
+@pytest.mark.parametrize(("name", "head"), [("in.csv", "a, b"), ("in.tsv", "a\tb")])
+def test_the_sign_itself_in_a_quoted_name(lines, name, head):
+    (batch,) = open_table(lines(f'"{head}"\n1\n', name)).batches()
+    assert batch.rows == [{head: "1"}]
+
+
 def test_csv_rows_that_cannot_be_read_are_rows_where_that_is_wanted(lines):
     source = lines(b'a,b\n1,2\n3\n"x"y,1\n\xff,1\n5,6\n"7,8\n', "in.csv")
     (batch,) = open_table(source, tolerant=True).batches()
