@@ -330,9 +330,14 @@ def _type_without_views(kind: Any) -> Any:
     if pa.types.is_struct(kind):
         inner = [kind.field(place) for place in range(kind.num_fields)]
         return pa.struct([each.with_type(_type_without_views(each.type)) for each in inner])
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        made = pa.list_ if pa.types.is_list(kind) else pa.large_list
-        return made(kind.value_field.with_type(_type_without_views(kind.value_type)))
+    if any(is_one(kind) for is_one in LISTS):
+        inner = kind.value_field.with_type(_type_without_views(kind.value_type))
+        if pa.types.is_large_list(kind):
+            return pa.large_list(inner)
+        return pa.list_(inner, kind.list_size if pa.types.is_fixed_size_list(kind) else -1)
+    if pa.types.is_map(kind):
+        key, item = (each.with_type(_type_without_views(each.type)) for each in (kind.key_field, kind.item_field))
+        return pa.map_(key, item, kind.keys_sorted)
     return _VIEWS.get(kind, kind)
 
 

@@ -129,6 +129,21 @@ def test_views_are_read_as_texts_and_bytes(tmp_path):
     assert [[*each.rows] for each in table.between([1, 3])] == [rows[1:]]
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "read"),
+    [
+        (pa.list_(pa.string_view(), 1), ["x"], "fixed_size_list<element: string>[1]"),
+        (pa.map_(pa.string(), pa.string_view()), [("k", "x")], "map<string, string>"),
+    ],
+    ids=str,
+)
+def test_views_in_lists_of_one_length_and_in_maps(tmp_path, kind, value, read):
+    pq.write_table(pa.table({"a": pa.array([value, value], kind)}), tmp_path / "in.parquet")
+    (batch,) = open_table(tmp_path / "in.parquet").batches()
+    assert str(batch.whole.schema.field("a").type) == read
+    assert [*batch.take([1]).rows] == [{"a": value}]
+
+
 def test_broken_parquet(tmp_path):
     path = tmp_path / "in.parquet"
     path.write_bytes(b"PAR1 or not")
