@@ -404,10 +404,10 @@ _ASIDE = on_use(
 
 
 def asides_in(text: str) -> Iterator[Candidate]:
-    """Labels, reasons and summaries in tags beside an answer, as "tool"."""
-    end = 0
+    """Labels and reasons in tags, and summaries beside an answer in tags, as "tool"."""
+    end, answered = 0, any(map(text.__contains__, ("<answer>", "<action>", "<point>")))
     for match in _ASIDE.finditer(text):
-        if match.start() >= end:
+        if match.start() >= end and (answered or match[1] not in ("operation", "conclusion")):
             closing = f"</{match[1]}>" if match[1] else "<|object_ref_end|>"
             close = text.find(closing, match.end())
             end = close + len(closing) if close >= 0 else len(text)
