@@ -176,7 +176,7 @@ class AnyForm(Form):
         forms = [
             Step(
                 self, self._index(usual.form), self.signs if self.only else (usual.sign,), usual.patterns, NEVER,
-                usual.guards,
+                usual.never,
             )
             for usual in self._usual
         ]  # fmt: skip
@@ -542,14 +542,17 @@ def _typed_at(one: Candidate, other: Candidate) -> Act | None:
 # What is usual, for many texts at once.
 
 _PROSE = r"[^()\[\]{}<>0-9:=`|]*"
-_VERBS = either_case(
-    "drag|scroll|swipe|slide|hover|press|type|typing|move|mouse|write|input|fill|action|function"
-    "|(?:double|right|middle|triple)[ -]|(?:double|right|middle|triple|long)[ -]?(?:click|tap)"
-)
+_VERBS = (
+    "drag", "scroll", "swipe", "slide", "hover", "press", "type", "typing", "move", "mouse", "write", "input", "fill",
+    "action", "function",
+    *[f"{many}{sign}" for many in ("double", "right", "middle", "triple") for sign in (" ", "-", "click", "tap")],
+    *[f"long{sign}{press}" for sign in ("", " ", "-") for press in ("click", "tap")],
+)  # fmt: skip
+"""Words, small, whose presence in prose tells of more than its sole place."""
 _SIZES = either_case("size|resolution|dimensions?")
 _MORE = rf"{either_case('enter')}[ \t]+[\"'“`]|(?:{_SIZES})(?: is| are| of)?[^A-Za-z0-9]*[(\[]"
 _GUARDS = (
-    rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]|{_MORE}",
+    rf"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]|{_MORE}",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
     rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?{NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
     "[\uff08-\uff5d\u3010\u3011\u25c1双右长悬滑滚拖输]",
@@ -558,22 +561,40 @@ _GUARDS = (
 
 
 class Usual(NamedTuple):
-    """A usual form of whole texts: a substring of all of them, its form, its patterns, and what must not occur."""
+    """A usual form of whole texts: a substring of all of them, its form, its patterns, and what must not occur.
+
+    ``words`` must not, either, in small letters or large: one text is searched for them faster than for patterns.
+    """
 
     sign: str
     form: str
     patterns: tuple[str, ...]
     guards: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
     def act(self, text: str) -> Act | None:
         """Return the act of a text in this form; None of any other."""
         for pattern in self.patterns:
             match = compiled(pattern).search(text)
-            if match and not any([compiled(guard).search(text) for guard in self.guards]):  # noqa: C419 (faster so)
+            if match and not self._guarded(text):
                 groups = match.groupdict()
                 place = [number(groups.pop(key)) for key in AXES if key in groups]
                 return Act(groups.pop("action", ""), tuple(place), groups)
         return None
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """Patterns of all that must not occur, the words in the first: of many texts each pattern costs a search."""
+        if not self.words:
+            return self.guards
+        first, *others = self.guards
+        return (f"{either_case('|'.join(self.words))}|{first}", *others)
+
+    def _guarded(self, text: str) -> bool:
+        small = text.lower() if self.words else ""
+        return any([word in small for word in self.words]) or any(  # noqa: C419 (faster so)
+            [compiled(guard).search(text) for guard in self.guards]  # noqa: C419
+        )
 
 
 _SENTENCES = 500
@@ -616,8 +637,8 @@ _USUAL = (
     ])),
     Usual('"action"', "json_coordinate", _object(CLICK[0])),
     Usual("'action'", "json_coordinate", _object(CLICK[1])),
-    Usual("(", "bare_tuple", (rf"^{_PROSE}\({_X_Y}\){_PROSE}$",), _GUARDS),
-    Usual("[", "bare_list", (rf"^{_PROSE}\[{_X_Y}\]{_PROSE}$",), _GUARDS),
+    Usual("(", "bare_tuple", (rf"^{_PROSE}\({_X_Y}\){_PROSE}$",), _GUARDS, _VERBS),
+    Usual("[", "bare_list", (rf"^{_PROSE}\[{_X_Y}\]{_PROSE}$",), _GUARDS, _VERBS),
 )  # fmt: skip
 _USUAL_ACTIONS = (
     Usual("type", "action_json", (*_object(TYPE[0]), *_object(TYPE[1]), _TYPING_CALL)),
