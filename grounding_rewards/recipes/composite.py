@@ -91,9 +91,9 @@ def composite(
             "common" stands for those that models often use, such as "The element is not visible.".
         tools: parts of the names of further tools, as in ``click``.
         accepts: kinds of target that it can judge: bbox, polygon, circle, point, refusal, action. Default: the first
-            three; point where success has a reach around points, refusal where a part is ``correct_refusal`` or
-            ``refusal_match``, and where one judges whole actions, as ``action_match``, ``suggestion`` and ``verdict``
-            do; action where a part judges actions.
+            three; point where a part has a reach around points, and success has one or judges no places; refusal where
+            a part is ``correct_refusal`` or ``refusal_match``, and where one judges whole actions, as ``action_match``,
+            ``suggestion`` and ``verdict`` do; action where a part judges actions.
         label_free: whether nothing is compared with targets, which then may be None or say no more than ``id`` and
             sizes. ``acc`` does not say that a response is right then: ``success`` is one that looks at no target, by
             default ``in_consensus`` of the same size as the first part that is a ``consensus``.
@@ -253,7 +253,7 @@ def _reaching(terms: Iterable[Verifier]) -> Hit:
 
 def _accepts(accepts: Any, terms: Iterable[Verifier], success: Verifier) -> frozenset[str]:
     judged = judges_of(success)
-    reaches = POINT in judged or not judged  # a function of one's own does not say what it judges
+    reaches = POINT in judged or not judged & PLACES  # a verdict judges no places, and an own function does not say
     if accepts is None:
         return PLACES.union(*(judges_of(term) for term in terms)) - (frozenset() if reaches else {POINT})
     kinds = frozen(accepts)
