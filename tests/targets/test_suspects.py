@@ -228,3 +228,18 @@ def test_a_box_of_another_space_is_refused_among_few_and_among_many(count, odd):
     recipe = gr.recipe("click", response_space="thousandths", target_space="thousandths")
     with pytest.raises(gr.TargetError, match=f"row {count - 1}, field 'bbox': got "):
         recipe.score(["(1, 2)"] * count, [*[{"bbox": [10, 20, 30, 40]}] * (count - 1), {"bbox": odd}])
+
+
+def test_a_box_beyond_its_own_image_is_refused_though_another_image_is_larger():
+    small = {"bbox": [200, 200, 300, 300], "image_size": [100, 100]}
+    large = {"bbox": [1, 1, 9, 9], "image_size": [1000, 1000]}
+    for rows in ([small, large], [large, small]):
+        with pytest.raises(gr.TargetError, match=f"row {rows.index(small)}, field 'bbox': got "):
+            gr.recipe("click", response_space="pixel").score(["(1, 2)"] * 2, rows)
+
+
+def test_rows_in_the_own_form_of_a_recipe_are_known_whether_read_at_once_or_one_by_one():
+    read, box = gr.recipe("gelato").read_targets, [0.1, 0.2, 0.3, 0.4]
+    assert [*read([box, box]).own_form] == [0, 1]
+    assert [*read([{"bbox": box}, box]).own_form] == [1]
+    assert [*read([{"bbox": box}] * 2).own_form] == []
