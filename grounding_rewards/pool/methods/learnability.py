@@ -39,9 +39,7 @@ class Learnability(Method):
         return 0.25 * (2.0 if self.unbiased else 1.0) * (4.0 if self.scaled else 1.0)
 
     def __call__(self, stats: SampleStats) -> Floats:
-        right, n = stats.num_correct.astype(np.float64), np.maximum(stats.n, 1)  # 0 of 0 right is 0 of 1
-        fewer = np.maximum(n - 1, 1) if self.unbiased else n  # one rollout is all right or all wrong, so 0 above
-        weights: Floats = right / n * ((stats.n - right) / fewer)
+        weights = outcome_variance(stats, fewer=int(self.unbiased))
         return weights * 4.0 if self.scaled else weights
 
 
@@ -86,6 +84,13 @@ class ItemResponse(Method):
                 "measures it: select from FILE"
             )
         return np.where(known, np.clip(4.0 * accuracy * (1.0 - accuracy), 0.0, 1.0), 0.0)
+
+
+def outcome_variance(stats: SampleStats, fewer: int = 0) -> Floats:
+    """Return p (1 - p) n / (n - fewer), (m,), which k and n - k right ones share to the last bit; 0 without any."""
+    n = np.maximum(stats.n, 1)  # 0 of 0 right is 0 of 1, and one rollout is all right or all wrong
+    variance: Floats = stats.num_correct / n * ((stats.n - stats.num_correct) / np.maximum(n - fewer, 1))
+    return variance
 
 
 def difficulties(stats: SampleStats) -> Floats:

@@ -64,7 +64,8 @@ class Mopps(Method):
             keys = hashed(stats.sample_id, self.seed, f"mopps {int(stats.round.max(initial=-1))}")
             rate = betaincinv(a, b, ((keys >> np.uint64(11)) + 0.5) * 2.0**-53)
         order = in_name_order(stats)
-        nearest = order[np.argsort(np.abs(rate[order] - self.target), kind="stable")[: self.batch]]
+        distance = np.round(np.abs(rate[order] - self.target), 12)  # 0.7 - 0.5 is not 0.5 - 0.3 in floats
+        nearest = order[np.argsort(distance, kind="stable")[: self.batch]]
         weights = np.zeros(len(stats))
         weights[nearest] = 1.0
         return weights

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.pool.methods import Method, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
@@ -20,7 +21,7 @@ class TargetSize(Method):
 
     ``published``: 0.5 + (1 / a - min) / (max - min), least and most being those of all samples. ``mean``: 1 / a over
     its mean, clipped to ``smallest`` and ``largest`` and divided by the mean, so that m samples have the sum m.
-    1 where a is 0 or unknown, and in ``published`` where all a are equal.
+    1 where a is 0 or unknown, and in ``published`` where all 1 / a are equal, within 1e-6 of the largest.
 
     Range: 0.5 to 1.5 in ``published``, else smallest / largest to largest / smallest.
 
@@ -63,6 +64,6 @@ class TargetSize(Method):
         if self.form == "mean":
             clipped = np.clip(inverse / inverse.mean(), self.smallest, self.largest)
             weights[known] = clipped / clipped.mean()
-        elif inverse.max() > inverse.min():
+        elif inverse.max() - inverse.min() > NO_SIGNAL:  # boxes of one size, at other places, differ by rounding
             weights[known] = 0.5 + (inverse - inverse.min()) / (inverse.max() - inverse.min())
         return weights

@@ -12,6 +12,7 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.plugins.named import ALLOCATION
 from grounding_rewards.pool.methods import Method, in_name_order, setting
 from grounding_rewards.pool.methods.knapsack import most_gained
+from grounding_rewards.pool.methods.learnability import outcome_variance
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.options import Count, Range, Whole
@@ -52,12 +53,12 @@ class Vip(Method):
         budget = self.rollouts * m if self.budget is None else self.budget
         if not self.least * m <= budget <= self.most * m:
             raise PoolError(f"budget: got {budget}; expected {self.least * m} to {self.most * m}, for {m} samples")
-        p = np.clip(stats.num_correct[order] / np.maximum(stats.n[order], 1), 1e-6, 1.0 - 1e-6)
+        variance = np.maximum(outcome_variance(stats)[order], 1e-6 * (1.0 - 1e-6))
 
         def gained(n: int) -> Floats:
             each = (n - 1) / n**2 if self.form == "dr_grpo" else 1.0 / (n - 1)
             first = (self.least - 1) / self.least**2 if self.form == "dr_grpo" else 1.0 / (self.least - 1)
-            saved: Floats = p * (1.0 - p) * (first - each)
+            saved: Floats = variance * (first - each)
             return saved
 
         numbers = np.zeros(m, dtype=np.int64)

@@ -14,6 +14,7 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.plugins.named import ALLOCATION
 from grounding_rewards.pool.methods import Method, in_name_order, setting
+from grounding_rewards.pool.methods.learnability import outcome_variance
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.options import Count, Length, Range, Whole
@@ -108,7 +109,7 @@ class Xrpo(Method):
 
     def _deviations(self, stats: SampleStats) -> Floats:
         """Return standard deviations of n - 1; 0 for fewer than two rollouts, and for equal scores."""
-        variance = stats.pass_rate * (1.0 - stats.pass_rate) if self.of == "acc" else stats.variance
+        variance = outcome_variance(stats) if self.of == "acc" else stats.variance
         for row in np.flatnonzero((stats.n > 0) & np.isnan(variance))[:1]:
             raise PoolError(f"{stats.named(row)}: its rollouts have no total; expected one in each, or of='acc'")
         deviation = np.sqrt(np.where(stats.n > 1, variance, 0.0) * (stats.n / np.maximum(stats.n - 1, 1)))

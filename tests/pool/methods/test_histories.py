@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool import CuresRollouts, Greso, Knapsack, Mopps, SampleStats, Vip, next_chance
+from grounding_rewards.pool import CuresRollouts, Greso, Knapsack, Mopps, SampleStats, Vip, Xrpo, next_chance
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.command import allocate_rollouts, next_round
 from grounding_rewards.tables.rollout_table import open_rollouts
@@ -83,6 +83,16 @@ def test_vip_has_the_least_variance_of_all_ways():
         assert Vip(form=form)(stats).tolist() == best.tolist()
     with pytest.raises(PoolError, match="budget: got 11; expected 12 to 96, for 3 samples"):
         Vip(budget=11)(stats)
+
+
+@pytest.mark.parametrize("right", range(10))
+def test_of_as_many_right_as_wrong_elsewhere_the_earlier_name_comes_first(right):
+    # 1 - 0.7 is not 0.3 in floats: the two would not be equal.
+    for pair in ((right, 20 - right), (20 - right, right)):
+        stats = made(*(((20, each),) for each in pair))
+        assert Mopps(batch=1, drawn=False)(stats).tolist() == [1.0, 0.0]
+        assert Vip(budget=17)(stats).tolist() == [9, 8]
+        assert Xrpo(budget=1, alpha=0.05, exploration=0.1, total=40)(stats).tolist() == [1, 0]
 
 
 def test_greso_skips_the_more_the_longer_nothing_was_learnt():

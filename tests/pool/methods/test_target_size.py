@@ -20,6 +20,7 @@ def test_the_published_form_runs_from_a_half_to_one_and_a_half():  # GUI-G1, app
     assert select(sized(0.01, 0.02, 0.05, 0.25), published).round(4).tolist() == [1.5, 0.9792, 0.6667, 0.5]
     assert select(sized(0.04, np.nan, 0.0025), published).tolist() == [0.5, 1.0, 1.5]
     assert select(sized(0.04, 0.04), published).tolist() == [1.0, 1.0]
+    assert select(sized(0.061, 0.06100000000000001), published).tolist() == [1.0, 1.0]  # one size, at two places
 
 
 def test_no_size_and_none_known_have_the_mean():
