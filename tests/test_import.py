@@ -120,7 +120,9 @@ def test_scoring_a_json_file_imports_what_it_needs_alone(tmp_path, verb):
     main = f"with suppress(SystemExit), redirect_stdout(open(os.devnull, 'w')): main({words})"
     modules = loaded(f"import os; from contextlib import *; from grounding_rewards.cli import main\n{main}")
     assert "grounding_rewards.batch.table_scorer" in modules
-    assert modules & {"pyarrow", "duckdb", "shapely", "scipy", "rich.markdown", "rich._emoji_codes"} == set()
+    assert (
+        modules & {"pyarrow", "duckdb", "pydantic", "shapely", "scipy", "rich.markdown", "rich._emoji_codes"} == set()
+    )
     others = {
         *OTHER_ROOMS, "pool", "engines", "recipes.composite", "recipes.published", "tables.arrow_rows",
         "tables.rollout_source", "tables.rollout_sql", "tables.trainer_logs.trl", "verifiers.distance",

@@ -11,7 +11,6 @@ from grounding_rewards.batch.consensus_answers import target_numbers
 from grounding_rewards.batch.samples import _image
 from grounding_rewards.batch.score_rows import forgets_space
 from grounding_rewards.cli import options
-from grounding_rewards.cli.application import renamed
 from grounding_rewards.cli.render.evaluation import _differing
 from grounding_rewards.cli.render.tables import clipped, interval
 from grounding_rewards.cli.rollout import duration
@@ -32,7 +31,6 @@ PLACES = Targets.from_list([{"bbox": [0, 0, 4, 4]}, {"polygon": SQUARE}, {"polyg
         (interval(0.0, 0.3244), "0.0 - 32.4"),
         ([clipped("Click the blue button", 16), clipped("[100,100,300,200]", 10)], ["Click the...", "[100,10..."]),
         (_differing(["osworld-g-gta1-7b", "osworld-g-gelato-30b"]), ["gta1-7b", "gelato-30b"]),
-        (renamed(["eval", "rows.jsonl", "--pipeline", "qwen3_vl"]), ["eval", "rows.jsonl", "--pipeline", "qwen3_vl"]),
         ([options.flag_of("model"), options.flag_of("option")], ["--pipeline", "--option"]),
         (
             options.of_each({"response_space": "pixel,thousandths", "format_weight": 0.1}, 2)[1],
