@@ -105,7 +105,7 @@ def _processed(parameter: Any, context: Any, value: Any) -> Any:
 def _plain(value: Any, kind: Any, said: Any) -> Any:
     """Return the value of an option as its type has it; raises ``ValueError`` where this is not plain."""
     if get_origin(kind) is list:
-        return [_plain(each, *get_args(kind), said) for each in value or ()]
+        return [_plain(each, get_args(kind)[0], said) for each in value or ()]
     if value is None or isinstance(value, kind):
         return value
     if issubclass(kind, Enum) or (kind is Path and (os.access(value, os.R_OK) or not os.path.exists(value))):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import published
+from benchmarks import published_code
 
 CODE = """
 import re
@@ -41,7 +41,7 @@ def test_a_tree_is_audited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     file = tmp_path / "GTA1" / "src" / "grpo_grounding.py"
     file.parent.mkdir(parents=True)
     file.write_text(CODE)
-    published.main([str(tmp_path)])
+    published_code.main([str(tmp_path)])
     _, counts, spaces, missing = capsys.readouterr().out.splitlines()
     source, function, *cells = counts.partition("raised")[0].split()
     lines, recorded, fails, same, named, unnamed = map(int, cells)
@@ -50,5 +50,5 @@ def test_a_tree_is_audited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert spaces == "right but for spaces: click_reward of gta1: 0; here: 1"
     assert missing.startswith(f"not in {tmp_path}: btl-ui/reward_fn.py, ")
     file.write_text(CODE.replace("<= x <=", "< x <"))
-    published.main([str(tmp_path), "--only", "gta1", "--function", f"gta1={file}:click_reward"])
+    published_code.main([str(tmp_path), "--only", "gta1", "--function", f"gta1={file}:click_reward"])
     assert int(capsys.readouterr().out.splitlines()[1].partition("raised")[0].split()[-1]) > 0
