@@ -11,8 +11,8 @@ from pathlib import Path
 ORDER = (
     "_version _lazy errors wording", "arrays geometry literals", "actions", "coords", "targets", "rollouts",
     "groups parsing", "advantages verifiers", "combine", "hookspecs", "plugins", "scoring", "recipes", "wrapping",
-    "catalogue", "stats", "tables", "cluster evaluators settings", "viewer", "checks", "batch explain", "converting",
-    "pool", "engines", "testing", "cli", "__init__ __main__", "adapters",
+    "catalogue", "stats", "tables", "cluster evaluators processes settings", "viewer", "checks", "batch explain",
+    "converting", "pool", "engines", "testing", "cli", "__init__ __main__", "adapters",
 )  # fmt: skip
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms.split()}
 PACKAGES = {"grounding_rewards": (), "grounding_rewards_adapters": ("adapters",)}

@@ -1,40 +1,57 @@
-"""Rows of a file that workers of a cluster score, batch by batch, in their order."""
+"""Rows of a file that processes here or workers of a cluster score, batch by batch, in their order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
 
 from grounding_rewards.actions import objects
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.checks.accuracy import Evaluation, evaluate
+from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.cluster import Cluster
 from grounding_rewards.errors import ClusterError
+from grounding_rewards.processes import cores, spread
 from grounding_rewards.scoring import ACTION
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.interrupting import ahead
-from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.tables.json_lines import JsonLinesWriter, dumps
 from grounding_rewards.tables.object_stores import fetched
 from grounding_rewards.tables.opening import files_of_table
-from grounding_rewards.tables.rows import Batch, Table
+from grounding_rewards.tables.rows import Batch, Table, Writer
+from grounding_rewards.tables.text_rows import JsonLinesTable, Part
+
+_LARGE = 1 << 25
+"""Bytes of a file from which several processes are sooner done than one."""
+
+New = Mapping[str, tuple[str, type]]
+"""Name as it is written, and type, of each column of scores."""
 
 
 class Scored(NamedTuple):
     """The scores of a batch."""
 
-    columns: dict[str, Any]  # by name, one value a row
+    columns: dict[str, Any]  # by the name that is written, one value a row
     evaluation: Evaluation
+    total: Any  # sum of the usable rows' totals, in more digits: rows may be cut into batches in several ways
 
 
-def scored_on(cluster: Cluster | None, scorer: TableScorer, table: Table) -> Iterator[tuple[Batch, Scored]]:
-    """Yield whole batches of a table with their scores, which are made here or on a cluster."""
+def scored_on(
+    cluster: Cluster | None, scorer: TableScorer, table: Table, new: New, writer: Writer
+) -> Iterator[tuple[Batch, Scored]]:
+    """Yield whole batches of a table, for a writer, with their scores, which are made here or on a cluster."""
+    if cluster is None and isinstance(writer, JsonLinesWriter) and _is_large(table, scorer):
+        yield from _joined(scorer, spread(_Lines(scorer, new), table.parts(), cores()))
+        return
     batches = ahead(scorer.batches(table, whole=True))
     if cluster is None:
         for batch in batches:
-            yield batch, _scored(scorer, table, batch)
+            yield batch, _scored(scorer, table, batch, new)
         return
     from grounding_rewards.tables.arrow_rows import ParquetTable  # pyarrow, which JSON does without
     from grounding_rewards.tables.matched import MatchedTable
@@ -46,8 +63,20 @@ def scored_on(cluster: Cluster | None, scorer: TableScorer, table: Table) -> Ite
     parts: list[tuple[int, ...]] = [()]
     if isinstance(table, ParquetTable) and not scorer.recipe.needs & {"groups", "trajectories"}:
         parts = [*table.parts([0, *accumulate(map(len, scorer.batches(table, whole=True)))])]
-    work = _Scoring(scorer, table, state_of(table)).apart()
-    for scored, notes, warnings, diagnosis in cluster.map(work, parts, files_of_table(table), ordered=True):
+    work = _Batches(scorer, new, table, state_of(table))
+    for _, scored in _joined(scorer, cluster.map(work, parts, files_of_table(table), ordered=True)):
+        yield next(batches), scored
+
+
+def _is_large(table: Table, scorer: TableScorer) -> TypeGuard[JsonLinesTable]:
+    """Return True where rows are scored by themselves, each for itself, and are lines of a large file."""
+    compared = scorer.recipe.needs & {"groups", "trajectories"} or scorer.recipe.reads_itself
+    return not compared and type(table) is JsonLinesTable and table.source.file.stat().st_size >= _LARGE and cores() > 1
+
+
+def _joined(scorer: TableScorer, results: Iterator[_Result]) -> Iterator[tuple[Any, Scored]]:
+    """Yield what has been scored elsewhere; join what was noticed there."""
+    for batch, scored, notes, warnings, diagnosis in results:
         for text in notes:
             if scorer.images is not None:
                 scorer.images.noted(text)
@@ -56,10 +85,10 @@ def scored_on(cluster: Cluster | None, scorer: TableScorer, table: Table) -> Ite
         if scorer.diagnosis is not None and diagnosis is not None:
             scorer.diagnosis.join(diagnosis)
         if scored is not None:
-            yield next(batches), scored
+            yield batch, scored
 
 
-def _scored(scorer: TableScorer, table: Table, batch: Batch) -> Scored:
+def _scored(scorer: TableScorer, table: Table, batch: Batch, new: New) -> Scored:
     scored = scorer.score(table, batch)
     scores, columns = scored.scores, scored.scores.arrays()
     if ACTION in scorer.recipe.accepts:
@@ -67,39 +96,70 @@ def _scored(scorer: TableScorer, table: Table, batch: Batch) -> Scored:
         columns["action_name"] = objects([name or None for name in scores.predictions.actions.tolist()])
         # As JSON, what each action says; None where it says nothing.
         columns["arguments"] = objects([dumps(fields).decode() if fields else None for fields in arguments])
-    return Scored(columns, evaluate(scores, refusals=scored.rollouts.targets.refusal))
+    named = {new[name][0]: values for name, values in columns.items()}
+    total = columns["total"][columns["valid"] == 1].sum(dtype=np.longdouble)
+    return Scored(named, evaluate(scores, refusals=scored.rollouts.targets.refusal), total)
+
+
+_Result = tuple[Batch | None, Scored | None, list[str], list[str], Diagnosis | None]
 
 
 @dataclass(frozen=True, eq=False)
 class _Scoring:
-    """A worker's part: batches by where they end, or all of them."""
+    """Work of others, whose notes come with what they have scored."""
 
     scorer: TableScorer
-    table: Table
-    state: tuple[int, int]
-    notes: list[str] = field(default_factory=list)  # where sizes of images were read
-    warnings: list[str] = field(default_factory=list)
+    new: New
+    notes: list[str] = field(default_factory=list, kw_only=True)  # where sizes of images were read
+    warnings: list[str] = field(default_factory=list, kw_only=True)
 
-    def apart(self) -> _Scoring:
-        """Return the same for workers, whose notes come with the batches."""
+    def from_row(self, first: int) -> TableScorer:
+        """Return the scorer of rows from one on."""
         images = self.scorer.noting(self.notes.append).images
-        return replace(self, scorer=replace(self.scorer, images=images, on_warning=self.warnings.append))
+        diagnosis = self.scorer.diagnosis and Diagnosis(
+            self.scorer.recipe, self.scorer.diagnosis.naming, self.scorer.box_format, first
+        )
+        return replace(self.scorer, images=images, on_warning=self.warnings.append, diagnosis=diagnosis)
 
-    def __call__(self, ends: Sequence[int]) -> Iterator[tuple[Scored | None, list[str], list[str], Diagnosis | None]]:
+    def said(self) -> tuple[list[str], list[str]]:
+        """Return the notes and warnings since it was last asked."""
+        said = [*self.notes], [*self.warnings]
+        self.notes.clear()
+        self.warnings.clear()
+        return said
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines(_Scoring):
+    """Lines of JSON, which become lines with scores."""
+
+    def __call__(self, part: Part) -> Iterator[_Result]:
+        scorer, file, done = self.from_row(part.before[1]), BytesIO(), list[Scored]()
+        writer = JsonLinesWriter(file, part.path, dict(self.new.values()))
+        for batch in scorer.batches(part, whole=True):
+            done.append(_scored(scorer, part, batch, self.new))
+            writer.write(batch, done[-1].columns)
+        scored = Scored({}, merge(each.evaluation for each in done), sum(each.total for each in done))
+        yield Batch(part.before[1], (), file.getvalue(), part.done), scored, *self.said(), scorer.diagnosis
+
+
+@dataclass(frozen=True, eq=False)
+class _Batches(_Scoring):
+    """Batches of a table by where they end, or all of them."""
+
+    table: Table
+    state: tuple[int, int]  # of the file as it was when the command began
+
+    def __call__(self, ends: Sequence[int]) -> Iterator[_Result]:
         from grounding_rewards.tables.arrow_rows import ParquetTable
         from grounding_rewards.tables.rollout_source import state_of
 
         fetched(self.table.path)
         if state_of(self.table) != self.state:
             raise ClusterError(f"{self.table.path}: is not the file that it was when the command began, on a worker")
-        diagnosis = self.scorer.diagnosis and Diagnosis(
-            self.scorer.recipe, self.scorer.diagnosis.naming, self.scorer.box_format, ends[0] if ends else 0
-        )
-        scorer = replace(self.scorer, diagnosis=diagnosis)
+        scorer = self.from_row(ends[0] if ends else 0)
         columns = None if scorer.recipe.reads_extras else scorer.reads(self.table)
         some = self.table.between(ends, columns, whole=False) if ends and isinstance(self.table, ParquetTable) else None
         for batch in scorer.batches(self.table, whole=True) if some is None else some:
-            yield _scored(scorer, self.table, batch), [*self.notes], [*self.warnings], None
-            self.notes.clear()
-            self.warnings.clear()
-        yield None, [], [], diagnosis
+            yield None, _scored(scorer, self.table, batch, self.new), *self.said(), None
+        yield None, None, [], [], scorer.diagnosis

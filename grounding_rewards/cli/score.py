@@ -78,10 +78,10 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str, cluster: C
         write_table(out, like=table, new=dict(new.values()), note=notes.append) as writer,
         behind(writer.write) as write,  # files are read and written while rows are scored
     ):
-        for batch, scored in scored_on(cluster, scorer, table):
-            write(batch, {new[name][0]: values for name, values in scored.columns.items()})
+        for batch, scored in scored_on(cluster, scorer, table, new, writer):
+            write(batch, scored.columns)
             parts.append(scored.evaluation)
-            total += float(scored.columns["total"][scored.columns["valid"] == 1].sum())
+            total += scored.total
             advance(batch.done)
     for text in notes:
         terminal.note(text)
@@ -95,7 +95,7 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str, cluster: C
         **counts(table),
         "rows": evaluation.n + evaluation.not_valid,
         "valid": evaluation.n,
-        "mean_total": total / evaluation.n if evaluation.n else None,
+        "mean_total": float(total / evaluation.n) if evaluation.n else None,
         "accuracy": evaluation.accuracy,
         "parse_rate": evaluation.parse_rate,
         "reasons": dict(evaluation.reasons),

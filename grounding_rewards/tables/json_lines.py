@@ -23,7 +23,10 @@ class JsonLinesWriter:
         self.file, self.path, self.new = file, path, new
 
     def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
-        """Append a batch; see ``Writer``."""
+        """Append a batch, whose lines may stand already with their new keys; see ``Writer``."""
+        if isinstance(batch.whole, bytes):
+            self.file.write(batch.whole)
+            return
         rows = batch.whole if isinstance(batch.whole, list) else self._listed(batch)
         no_collision(self.path, set().union(*rows), self.new)  # each row may bring keys of its own
         lines = rows.lines() if isinstance(rows, Lines) else dumped(rows)

@@ -59,6 +59,7 @@ class JsonLinesTable:
 
     schema = None
     texts = False  # True where all values are texts
+    before = (0, 0)  # lines and rows before the first, of a part of a file
 
     def __init__(self, path: Path, source: Contents | None = None, *, tolerant: bool = False) -> None:
         self.path, self.source, self.tolerant = path, source or Contents(path), tolerant
@@ -73,7 +74,7 @@ class JsonLinesTable:
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
         """The rows in order; see ``Table``."""
-        most, rows_before = size or BATCH_ROWS, 0
+        most, rows_before = size or BATCH_ROWS, self.before[1]
         total, begun = 0, 0  # bytes read, and those before the batch
         rows, texts, lines, unread = list[dict[str, Any]](), list[bytes](), list[int](), dict[int, str]()
         with self._reading() as (stretches, done):
@@ -114,8 +115,20 @@ class JsonLinesTable:
         with self.source.opened() as (stream, done):
             yield self._rows(stream), done
 
+    def parts(self) -> Iterator[Part]:
+        """Yield parts of the file, whose rows are as of the whole."""
+        lines = rows = 0
+        with self.source.opened() as (stream, done):
+            while text := stream.read(_STEP) + stream.readline():
+                ends, objects = text.count(b"\n"), text.count(b"\n{") + text.startswith(b"{")
+                # Where not all lines begin with an object some may be empty, and no rows.
+                more = ends if objects == ends else sum(map(bool, map(bytes.strip, text.split(b"\n"))))
+                if more:
+                    yield Part(self, text, (lines, rows), done())
+                lines, rows = lines + ends, rows + more
+
     def _rows(self, stream: IO[bytes]) -> Iterator[Stretch]:
-        read = 0
+        read = self.before[0]
         while text := stream.read(_STEP) + stream.readline():  # in bytes only \n ends a line, as in JSON
             text = text if read else text.removeprefix(codecs.BOM_UTF8)
             lines = text.rstrip(_SPACES).split(b"\n")
@@ -164,6 +177,18 @@ class JsonLinesTable:
             f"; as {name} it can be read: --encoding {name}, or iconv -f {name} -t utf-8" for name in names[:1]
         )
         return f"not {known or 'UTF-8'}{f' ({why})' if why else ''}{hint}"
+
+
+class Part(JsonLinesTable):
+    """Lines of a larger file, in memory."""
+
+    def __init__(self, whole: JsonLinesTable, text: bytes, before: tuple[int, int], done: float) -> None:
+        super().__init__(whole.path, whole.source, tolerant=whole.tolerant)
+        self.columns, self.text, self.before, self.done = whole.columns, text, before, done
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Iterator[Stretch], Callable[[], float]]]:
+        yield self._rows(io.BytesIO(self.text)), lambda: self.done
 
 
 class JsonArrayTable(JsonLinesTable):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,8 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards import catalogue
+from grounding_rewards import catalogue, processes
+from grounding_rewards.batch import spread
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables import text_rows
 from tests.children import run_child
 from tests.cli.command import BOX, CLICK, HIT, names, read_rows, write_rows
 
@@ -178,3 +181,32 @@ def test_a_size_of_no_image_is_one_line(run, tmp_path, side):
     message = run.error("eval", source, "--response-space", "pixel")
     assert "row 0 (line 1): image_size: got [" in message
     assert message.endswith("expected [width, height] or null")
+
+
+def test_lines_of_a_large_file_are_scored_by_several_processes_as_by_one(run, tmp_path, monkeypatch):
+    rows = [json.dumps({**HIT, "sample_id": str(row), "response": f"({row}, 150)"}) for row in range(3000)]
+    rows[1000:1000] = ["", "  "]  # no rows
+    rows[2000] = json.dumps({**HIT, "note": "a key that the first rows lack", "response": None})
+    source, out, several = tmp_path / "in.jsonl", tmp_path / "out.jsonl", []
+    source.write_text("\n".join(rows))
+    words = ("score", source, "--recipe", "gelato", "--out", out)
+    one, written = run(*words, "--json"), out.read_bytes()
+
+    def spread_over(work, items, count):
+        several.append(count)
+        return processes.spread(work, items, count)
+
+    monkeypatch.setattr(spread, "_LARGE", 0)
+    monkeypatch.setattr(spread, "cores", lambda: 3)
+    monkeypatch.setattr(spread, "spread", spread_over)
+    monkeypatch.setattr(text_rows, "_STEP", 40_000)
+    assert run(*words, "--json") == one
+    assert (out.read_bytes(), several) == (written, [3])
+    # Errors name the place in the file, and nothing is written.
+    rows[2500] = "{"
+    source.write_text("\n".join(rows))
+    assert "in.jsonl, line 2501: not JSON (" in run.error(*words)
+    rows[2500] = json.dumps({**HIT, "target": {"bbox": [5, 5, 1, 1]}})
+    source.write_text("\n".join(rows))
+    assert "in.jsonl, row 2498 (line 2501): " in run.error(*words)
+    assert out.read_bytes() == written

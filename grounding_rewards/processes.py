@@ -1,0 +1,92 @@
+"""Processes of this machine: items of work that they do side by side, and what comes of each, in order."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
+from typing import Any
+
+from grounding_rewards.errors import ClusterError
+
+_MOST = 8
+"""Processes at most: more than one that reads and writes could keep busy."""
+
+_BEGIN = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer)\n"
+_BEGIN += "from grounding_rewards.processes import serve; serve()"
+
+
+def cores() -> int:
+    """Return the number of cores that may be used, up to 8."""
+    return min(_MOST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def spread(work: Callable[[Any], Iterator[Any]], items: Iterable[Any], count: int) -> Iterator[Any]:
+    """Yield the results of all items, in order, of work that ``count`` processes do; what one raises is raised here.
+
+    They end with this process, whatever ends it, and Ctrl-C reaches this one alone.
+    """
+    # Those of multiprocessing run the main module again, or are forks, which may wait for ever for a thread's lock.
+    packed, left, busy = pickle.dumps(sys.path) + pickle.dumps(work), iter(items), deque[Any]()
+    with ExitStack() as stack:
+        processes = [stack.enter_context(_process()) for _ in range(count)]
+        try:
+            for process in processes:
+                process.stdin.write(packed)
+                busy += _begun(process, left)
+            while busy:
+                process = busy.popleft()
+                results, error = pickle.load(process.stdout)  # nosec B301 (what the process packed itself)
+                if error is not None:
+                    raise error
+                busy += _begun(process, left)
+                yield from results
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            why = f"ended with status {process.wait()}, such as for want of memory"
+            raise ClusterError(f"a process that did part of the work {why}") from None
+
+
+def _begun(process: Any, items: Iterator[Any]) -> list[Any]:
+    """Hand the next item, if there is one, to a process; return those that work."""
+    for item in islice(items, 1):
+        pickle.dump(item, process.stdin, pickle.HIGHEST_PROTOCOL)
+        process.stdin.flush()
+        return [process]
+    return []
+
+
+@contextmanager
+def _process() -> Iterator[Any]:
+    """Start a process, which ends with the context."""
+    command = [sys.executable, "-P", "-c", _BEGIN]  # -P: no file of the current folder is imported
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        with suppress(BrokenPipeError):
+            process.communicate()
+
+
+def serve() -> None:
+    """Do the items that come by stdin until there is no more."""
+    items, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the work prints is no result
+    with suppress(EOFError, BrokenPipeError):  # the process that asks has ended
+        work = pickle.load(items)  # nosec B301 (what that process packed)
+        gc.freeze()
+        gc.set_threshold(50_000, 20)  # as the command line does, and for its reason
+        while True:
+            item, error, done = pickle.load(items), None, list[Any]()  # nosec B301
+            try:
+                done = [*work(item)]
+            except Exception as raised:
+                error = raised
+            pickle.dump((done, error), results, pickle.HIGHEST_PROTOCOL)
+            results.flush()

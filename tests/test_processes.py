@@ -1,0 +1,88 @@
+"""Processes that do items of work: order, errors, what they print, and how they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from grounding_rewards.errors import ClusterError, TableError
+from grounding_rewards.processes import spread
+
+
+def waits(seconds):
+    print("no result")
+    time.sleep(seconds)
+    yield seconds
+    yield os.getpid()
+
+
+def test_results_come_in_the_order_of_items_from_several_processes():
+    times = [0.2, 0.0, 0.1, 0.0, 0.0]
+    results = list(spread(waits, times, 2))
+    assert results[::2] == times
+    assert len({*results[1::2]} - {os.getpid()}) == 2
+
+
+def test_without_items_there_are_no_results():
+    assert list(spread(waits, [], 2)) == []
+
+
+def fails(item):
+    if item == 2:
+        raise TableError("row 2: cannot be read")
+    yield item
+
+
+def test_an_error_is_raised_behind_the_results_before_it():
+    results = spread(fails, range(9), 2)
+    assert [next(results), next(results)] == [0, 1]
+    with pytest.raises(TableError, match=r"^row 2: cannot be read$"):
+        next(results)
+
+
+def ends(item):
+    os._exit(3)
+    yield
+
+
+def test_a_process_that_ends_is_an_error():
+    with pytest.raises(ClusterError, match=r"^a process that did part of the work ended with status 3, such as for"):
+        list(spread(ends, range(9), 2))
+
+
+def gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
+
+
+def test_processes_end_when_no_further_result_is_asked_for():
+    results = spread(waits, [0.0] * 9, 1)
+    pid = [next(results), next(results)][1]
+    results.close()
+    assert gone(pid)
+
+
+@pytest.mark.skipif(
+    not Path("/proc").is_dir(), reason="needs /proc to tell a process that has ended from one that waits"
+)
+def test_processes_end_with_one_that_is_killed():
+    code = "from tests.test_processes import spread, waits\n"
+    code += "for each in spread(waits, [0.0] * 2 + [1.0] * 9, 2): print(each, flush=True)"
+    asking = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    _, first, _, second = [float(asking.stdout.readline()) for _ in range(4)]
+    asking.send_signal(signal.SIGKILL)
+    asking.wait()
+    asking.stdout.close()
+    until = time.monotonic() + 30
+    while not (gone(int(first)) and gone(int(second))):
+        assert time.monotonic() < until
+        time.sleep(0.05)
