@@ -9,6 +9,7 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.checks.finding import Code, Finding, Severity
+from grounding_rewards.groups.spread import NO_SIGNAL
 
 _MOST = 0.5
 """Share of groups without any difference, and of the variance that form alone makes, above which it is a finding."""
@@ -22,7 +23,7 @@ class GroupFigures:
     """Figures of the groups of two rollouts and more."""
 
     groups: int  # their number
-    equal: int  # those of which all rollouts earn the same, so that every advantage is 0
+    equal: int  # those of which all rollouts earn the same, within 1e-6, so that every advantage is 0
     right: int  # those of them that are all right
     wrong: int  # those of them that are all wrong
     # share of the variance of rewards inside groups that whether an answer was read explains; None without any
@@ -79,7 +80,7 @@ class Groups:
         np.minimum.at(low, group, total)
         np.maximum.at(high, group, total)
         right = np.bincount(group, acc, len(size))
-        equal = several & (low == high)
+        equal = several & (high - low <= NO_SIGNAL)
         inside = [_centred(values, group, size)[several[group]] for values in (total, parsed, acc)]
         form, both = _explained(inside[0], inside[1:2]), _explained(inside[0], inside[1:])
         return GroupFigures(

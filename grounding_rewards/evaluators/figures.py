@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grounding_rewards.evaluators.rule import StepVerdict
-from grounding_rewards.stats.intervals import Bootstrap, wilson
+from grounding_rewards.stats.intervals import Bootstrap, wilson_of_rate
 
 _BOOTSTRAP = Bootstrap(2000, 0, 0.95)
 _GROUP, _EPISODE = attrgetter("group"), attrgetter("episode")
@@ -46,7 +46,8 @@ class Share:
     right: float
     of: int
     share: float | None  # right / of, or a mean of such shares; None without a step
-    interval: tuple[float, float] | None  # of 95 %, from draws of whole episodes; None of a mean of shares
+    # Of 95 %, from draws of whole episodes; where these are alike, Wilson's of as many trials; None of a mean of shares.
+    interval: tuple[float, float] | None
 
 
 TYPE = StepFigure("type", lambda step: step.verdict.type)
@@ -112,10 +113,9 @@ def _share(name: str, right: Sequence[float], names: Sequence[tuple[str, ...]]) 
     numbers = dict[tuple[str, ...], int]()
     clusters = np.array([numbers.setdefault(each, len(numbers)) for each in names])
     mean = sum(right) / len(right)
-    if {*right} in ({0.0}, {1.0}):  # draws of episodes that are alike have no width
-        low, high = map(float, wilson(mean * len(numbers), len(numbers)))
-    else:
-        low, high = _BOOTSTRAP.interval(np.array(right), clusters)
+    low, high = _BOOTSTRAP.interval(np.array(right), clusters)
+    if high - low < 1e-9:  # draws of one episode, and of episodes that are alike, have no width
+        low, high = map(float, wilson_of_rate(mean, len(numbers)))
     return Share(name, sum(right), len(right), mean, (low, high))
 
 

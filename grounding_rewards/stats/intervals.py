@@ -78,7 +78,7 @@ def wilson(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[Floats, Floa
     right, of = _counts(correct, n)
     if not (np.isfinite(z) and z >= 0):
         raise PoolError(f"z: got {z}; expected a number from 0, such as 1.959964 for 95 %")
-    low, high = _wilson(right / np.maximum(of, 1), np.maximum(of, 1), z)
+    low, high = wilson_of_rate(right / np.maximum(of, 1), np.maximum(of, 1), z)
     return np.where(right == 0, 0.0, low), np.where(right == of, 1.0, high)  # exact, where rounding leaves 1e-17
 
 
@@ -104,11 +104,11 @@ def wilson_of_samples(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[f
     rate = exact_mean(rates)
     apart = math.fsum(((rates - rate) ** 2).tolist())  # m v
     trials = rate * (1 - rate) * len(of) ** 2 / apart if apart else float(of.sum() if 0 < rate < 1 else len(of))
-    low, high = _wilson(np.float64(rate), np.float64(min(max(trials, len(of)), of.sum())), z)
+    low, high = wilson_of_rate(np.float64(rate), np.float64(min(max(trials, len(of)), of.sum())), z)
     return float(low) if right.any() else 0.0, float(high) if (right < of).any() else 1.0
 
 
-def _wilson(rate: Any, n: Any, z: float) -> tuple[Floats, Floats]:
+def wilson_of_rate(rate: Any, n: Any, z: float = Z) -> tuple[Floats, Floats]:
     """Return Wilson's interval for a rate of n trials, from 1, clipped to 0 to 1 and to hold the rate."""
     width = z * z / n
     half = z * np.sqrt(rate * (1 - rate) / n + width / (4 * n))

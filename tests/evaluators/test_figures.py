@@ -131,6 +131,13 @@ def test_all_right_has_the_interval_of_as_many_episodes():
     assert own.interval == pytest.approx((0.2065, 1.0), abs=1e-4)  # Wilson's of 1 of 1
 
 
+@pytest.mark.parametrize(("episodes", "interval"), [(1, (0.0546, 0.9454)), (2, (0.0945, 0.9055))])
+def test_episodes_that_are_alike_have_the_interval_of_as_many_trials(episodes, interval):
+    alike = [step(number == 0, str(episode), number) for episode in range(episodes) for number in range(2)]
+    found = {each.name: each.interval for each in shares(alike)}
+    assert found["step"] == found["progress"] == pytest.approx(interval, abs=1e-4)  # Wilson's of a half: no width else
+
+
 def test_actions_come_by_how_often_they_are_right_answers():
     found = by_action([step(True), step(False, kind="type"), step(True, kind="type")])
     assert [(kind, own[2].right, own[2].of) for kind, own in found.items()] == [("type", 1, 2), ("click", 1, 1)]
