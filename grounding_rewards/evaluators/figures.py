@@ -46,7 +46,7 @@ class Share:
     right: float
     of: int
     share: float | None  # right / of, or a mean of such shares; None without a step
-    # Of 95 %, from draws of whole episodes; where these are alike, Wilson's of as many trials; None of a mean of shares.
+    # of 95 %, from draws of whole episodes; where these are alike Wilson's of as many trials; None of a mean of shares
     interval: tuple[float, float] | None
 
 
