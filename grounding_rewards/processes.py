@@ -42,7 +42,7 @@ def spread(work: Callable[[Any], Iterator[Any]], items: Iterable[Any], count: in
                 busy += _begun(process, left)
             while busy:
                 process = busy.popleft()
-                results, error = pickle.load(process.stdout)  # nosec B301 (what the process packed itself)
+                results, error = pickle.load(process.stdout)  # nosec B301
                 if error is not None:
                     raise error
                 busy += _begun(process, left)
@@ -79,7 +79,7 @@ def serve() -> None:
     items, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the work prints is no result
     with suppress(EOFError, BrokenPipeError):  # the process that asks has ended
-        work = pickle.load(items)  # nosec B301 (what that process packed)
+        work = pickle.load(items)  # nosec B301
         gc.freeze()
         gc.set_threshold(50_000, 20)  # as the command line does, and for its reason
         while True:

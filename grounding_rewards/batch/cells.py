@@ -18,6 +18,7 @@ from grounding_rewards.targets.read import PLACES
 from grounding_rewards.targets.shapes import spread
 from grounding_rewards.targets.typed import Boxes
 
+_SPACES = [*map(str, CoordSpace)]
 _NOWHERE = ([0, 0, 0, 0], [-1, -1, -1, -1])  # boxes that data sets write where there is none
 _NO_PLACE = (
     'a box with an area; of a row that is to be refused write {"refusal": true}, or name the column that says so by '
@@ -67,7 +68,7 @@ class TargetCells(Struct, frozen=True):
         return values if self.layout is not None else self._placed(values)
 
     def _boxes(self, rows: Sequence[Row]) -> Boxes | None:
-        """Return the boxes of a column that holds nothing else, or else no more than their images' sizes."""
+        """Return the boxes of a column that holds nothing else, or else their images' sizes, and one space of all."""
 
         def made(places: Sequence[int]) -> list[Any]:
             some: Any = rows
@@ -76,9 +77,12 @@ class TargetCells(Struct, frozen=True):
 
         objects, count = fields_of(rows, self.column)
         if objects:
-            box, size = numbers_of(objects, "bbox", 4), numbers_of(objects, "image_size", 2)
-            alone = box is not None and count == len(objects) * (1 if size is None else 2)
-            return Boxes(box, made, size, named=True) if alone else None
+            spaces = column_of(objects, "space") if count > len(objects) else [None]
+            space = CoordSpace(spaces[0]) if spaces[0] in _SPACES and spaces.count(spaces[0]) == len(spaces) else None
+            left = count - len(objects) * (1 if space is None else 2)
+            size = numbers_of(objects, "image_size", 2) if left == len(objects) else None
+            box = numbers_of(objects, "bbox", 4) if left == (0 if size is None else len(size)) else None
+            return None if box is None else Boxes(box, made, size, space, named=True)
         box = None
         if self.place is None or (self.place == "bbox" and not self.own_form):
             box = numbers_of(rows, self.column, 4, texts=not self.own_form)

@@ -229,7 +229,8 @@ class Targets:
         own_form = range(len(rows)) if first_form and box is not None else frozenset(own)
         more: dict[str, Any] = {"box_format": written, "own_form": own_form}
         if typed.box is not None and items:
-            spaces = frozenset([row.space for row in rows] if "space" in typed.fields else [declared])
+            own_space = rows.space if type(rows) is Boxes else declared
+            spaces = frozenset([row.space for row in rows] if "space" in typed.fields else [own_space])
             targets = _boxes_alone(typed.box, typed.fields, rows, spaces, **more)
         else:
             targets = _columns(tuple(rows), errors, **more)

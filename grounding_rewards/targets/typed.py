@@ -26,14 +26,15 @@ _FLAT = ("bbox", "id", *_SIZES, "space", "task", "trajectory", "step", "num_step
 class Boxes(Sequence[Any]):
     """Lone boxes, (n, 4); their items, cells or each a ``Target``, are what ``make`` returns for some places.
 
-    ``image_size``, (n, 2), is in their objects beside them; they are bare where ``named`` is False, and else objects.
+    ``image_size``, (n, 2), and ``space``, one of all, are in their objects beside them; they are bare where ``named``
+    is False, and else objects.
     """
 
     def __init__(
         self, box: Floats, make: Callable[[Sequence[int]], Sequence[Any]], image_size: Floats | None = None,
-        *, named: bool = False,
+        space: CoordSpace | None = None, *, named: bool = False,
     ) -> None:  # fmt: skip
-        self.box, self._make, self.image_size, self.named = box, make, image_size, named
+        self.box, self._make, self.image_size, self.space, self.named = box, make, image_size, space, named
 
     def fits(self, native: NativeForm | None) -> bool:
         """Return True where every box can be x1 y1 x2 y2, every size one, and a native form leaves them alone."""
@@ -78,7 +79,7 @@ class Typed(NamedTuple):
 def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpace | None = None) -> Typed:
     """Read n targets of one kind; ``Boxes`` must fit the native form, and ``space`` is that of targets without one."""
     if type(items) is Boxes:
-        return _lone(items.box, items.image_size, space)
+        return _lone(items.box, items.image_size, items.space or space)
     kinds = set(map(type, items))
     kind = kinds.pop() if len(kinds) == 1 else None
     fields: frozenset[str] | None = None
@@ -121,7 +122,7 @@ def _lone(written: Floats, size: Floats | None, space: CoordSpace | None) -> Typ
         return [Target(box, image_size, space=space) for box, image_size in zip(boxes, sizes, strict=False)]
 
     exact = written + 0.0  # no -0.0
-    return Typed(Boxes(exact, made, size), exact, frozenset() if size is None else frozenset({"image_size"}))
+    return Typed(Boxes(exact, made, size, space), exact, frozenset() if size is None else frozenset({"image_size"}))
 
 
 def _sound(boxes: Sequence[Box]) -> Floats | None:

@@ -152,8 +152,13 @@ ODD += [{"bbox": [1, 2, 3, 10**400]}, {"bbox": [1, 2, 3, 4], "image_size": "90x8
 @given(
     objects=st.lists(OBJECTS, min_size=1, max_size=4), odd=st.sampled_from([[], *([each] for each in ODD)]),
     column=st.sampled_from(["target", "answer", "bbox"]), recipe=st.sampled_from(["click", "gelato", "gta1"]),
+    space=st.sampled_from([None, "unit", "pixel", "thousandths", "Pixel", ["unit"]]), but_one=st.booleans(),
 )  # fmt: skip
-def test_objects_of_boxes_and_sizes_are_read_as_their_values_are(tmp_path, format, objects, odd, column, recipe):
+def test_objects_of_boxes_and_sizes_are_read_as_their_values_are(
+    tmp_path, format, objects, odd, column, recipe, space, but_one
+):
+    if space is not None:
+        objects = [each if but_one and not place else {**each, "space": space} for place, each in enumerate(objects)]
     rows = [{"response": "(0.5, 0.5)", column: each} for each in [*objects, *odd]]
     path = write_rows(tmp_path / "in.jsonl", *rows)
     if format == "parquet":
@@ -229,18 +234,20 @@ def test_texts_of_boxes_and_sizes_are_read_as_each_is(tmp_path, boxes, size, odd
         assert one == scored()
 
 
+@pytest.mark.parametrize("space", [{}, {"space": "pixel"}], ids=["declared", "named"])
 @pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
-def test_a_column_of_objects_is_two_arrays(tmp_path, name):
-    rows = [{"response": "(2, 3)", "target": {"bbox": [1, 2, 3, 4.5], "image_size": [90, 80]}}]
+def test_a_column_of_objects_is_two_arrays(tmp_path, name, space):
+    rows = [{"response": "(2, 3)", "target": {"bbox": [1, 2, 3, 4.5], "image_size": [90, 80], **space}}]
     path = write_rows(tmp_path / "in.jsonl", *rows)
     if name == "in.parquet":
         pq.write_table(pa.Table.from_pylist(rows), path := tmp_path / name)
     table = open_table(path)
-    scorer = TableScorer(gr.recipe("click", response_space="pixel", target_space="pixel"), Columns()).of(table)
+    target_space = "unit" if space else "pixel"
+    scorer = TableScorer(gr.recipe("click", response_space="pixel", target_space=target_space), Columns()).of(table)
     (batch,) = scorer.batches(table, whole=False)
     targets = scorer.targets(batch)
     assert isinstance(targets, Boxes)
-    assert [*targets] == [{"bbox": [1, 2, 3, 4.5], "image_size": [90, 80]}]
+    assert [*targets] == [{"bbox": [1, 2, 3, 4.5], "image_size": [90, 80], **space}]
     read = scorer.read_targets(targets)
     assert isinstance(read.rows, Boxes)
     assert read.rows[0] == Target(bbox=(1.0, 2.0, 3.0, 4.5), image_size=(90.0, 80.0), space="pixel")
