@@ -163,8 +163,11 @@ class ParquetRollouts(FileRollouts):
                 return f"to_json({column})::VARCHAR"
             return f"{column}::VARCHAR"
         if wanted == "DOUBLE[]":
-            # A size that cannot be read costs no row: it is null.
-            return f"TRY_CAST({column} AS DOUBLE[])" if any(test(kind) for test in LISTS) else "NULL::DOUBLE[]"
+            if not any(test(kind) for test in LISTS):
+                return "NULL::DOUBLE[]"
+            # A size that cannot be read, or is no pair, costs no row: it is null.
+            pair = f"TRY_CAST({column} AS DOUBLE[])"
+            return f"CASE WHEN len({pair}) = 2 THEN {pair} END"
         if wanted == "BIGINT":
             return self._whole(name, kind, column)
         if not any(test(kind) for test in _NUMBERS):

@@ -296,6 +296,17 @@ def test_sizes_without_a_number_say_nothing(tmp_path):
     assert np.isnan(stats_of(open_rollouts([path])).dispersion).tolist() == [True]
 
 
+@pytest.mark.parametrize("size", [[640.0], [640.0, 480.0, 3.0], []])
+def test_sizes_that_are_no_pair_say_nothing(tmp_path, size):
+    rows = {"sample_id": ["a", "b"], "acc": [1, 1], "target": ['{"bbox": [1, 2, 3, 4], "space": "pixel"}'] * 2}
+    path = parquet(tmp_path / "r.parquet", **rows, image_size=[size, [100.0, 50.0]])
+    area = stats_of(open_rollouts([path])).target_area
+    assert area.tolist() == pytest.approx([np.nan, 4 / 5000], nan_ok=True)
+    same = pa.array([size] * 2, pa.list_(pa.float64(), len(size)))
+    path = parquet(tmp_path / "s.parquet", **rows, image_size=same)
+    assert np.isnan(stats_of(open_rollouts([path])).target_area).all()
+
+
 def test_numbers_of_any_size_tell_rollouts_apart(tmp_path):
     path = parquet(tmp_path / "r.parquet", sample_id=["a"] * 2, acc=[1, 1], round=[1, 2**62], rollout=[2**63 - 1] * 2)
     assert stats_of(open_rollouts([path])).n.tolist() == [2]
