@@ -82,7 +82,8 @@ class TargetCells(Struct, frozen=True):
             left = count - len(objects) * (1 if space is None else 2)
             size = numbers_of(objects, "image_size", 2) if left == len(objects) else None
             box = numbers_of(objects, "bbox", 4) if left == (0 if size is None else len(size)) else None
-            return None if box is None else Boxes(box, made, size, space, named=True)
+            beside = None if size is None else {"image_size": size}
+            return None if box is None else Boxes(box, made, beside, space, named=True)
         box = None
         if self.place is None or (self.place == "bbox" and not self.own_form):
             box = numbers_of(rows, self.column, 4, texts=not self.own_form)

@@ -229,9 +229,7 @@ class Targets:
         own_form = range(len(rows)) if first_form and box is not None else frozenset(own)
         more: dict[str, Any] = {"box_format": written, "own_form": own_form}
         if typed.box is not None and items:
-            own_space = rows.space if type(rows) is Boxes else declared
-            spaces = frozenset([row.space for row in rows] if "space" in typed.fields else [own_space])
-            targets = _boxes_alone(typed.box, typed.fields, rows, spaces, **more)
+            targets = _boxes_alone(typed.box, typed.fields, rows, declared, **more)
         else:
             targets = _columns(tuple(rows), errors, **more)
         return targets.unlabelled() if label_free else targets
@@ -390,16 +388,20 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
     return np.where(np.isnan(outside), own, outside)
 
 
-def _boxes_alone(box: Floats, fields: frozenset[str], rows: Any, spaces: Any, **more: Any) -> Targets:
+def _boxes_alone(box: Floats, fields: frozenset[str], rows: Any, space: CoordSpace | None, **more: Any) -> Targets:
     """Columns of lone boxes, as typed reading has them."""
     (span, flat), lazily = _extent(box), type(rows) is Boxes
-    sizes = rows.image_size if lazily else _sizes([row.image_size for row in rows]) if "image_size" in fields else None
+
+    def of(name: str) -> Any:
+        """Return a column; None where no row has one."""
+        return None if name not in fields else rows.beside[name] if lazily else [getattr(row, name) for row in rows]
+
+    sizes = [of(name) if lazily else _sizes(of(name) or ()) for name in ("image_size", "model_image_size")]
+    spaces = frozenset(of("space") or [rows.space if lazily else space])
     return Targets(
         rows if lazily else tuple(rows), {},
         Regions(np.arange(len(rows)), box, frozenset({RegionKind.BBOX}), one_per_row=True),
-        sizes,
-        _sizes([row.model_image_size for row in rows]) if "model_image_size" in fields else None,
-        spaces, span, False, flat=flat, **more,
+        sizes[0], sizes[1], spaces, span, False, flat=flat, **more,
     )  # fmt: skip
 
 

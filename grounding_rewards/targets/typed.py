@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, count, repeat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress, count
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple
+from types import GenericAlias
+from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
 import numpy as np
 
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.literals import unique_keys
 from grounding_rewards.targets.target import Box, NativeForm, Target
 
-_decode = msgspec.json.Decoder(Target).decode
+
+class _Lone(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    bbox: tuple[float, float, float, float]  # limits are compared in an array
+
+
+_decode, _decode_lone = msgspec.json.Decoder(Target).decode, msgspec.json.Decoder(_Lone).decode
 _EXACT = {str, int, float, bool, type(None)}
-_NUMBERS, _NAMES = {int, float}, {str, int}
+_NUMBERS, _LISTS, _NAMES, _NOTHING = {int, float}, {list, tuple}, {str, int, type(None)}, {type(None)}
 _SIZES = ("image_size", "model_image_size")
 _FLAT = ("bbox", "id", *_SIZES, "space", "task", "trajectory", "step", "num_steps")  # the commonest first
+_KINDS = {name: GenericAlias(list, kind) for name, kind in get_type_hints(Target, include_extras=True).items()}
 
 
 class Boxes(Sequence[Any]):
     """Lone boxes, (n, 4); their items, cells or each a ``Target``, are what ``make`` returns for some places.
 
-    ``image_size``, (n, 2), and ``space``, one of all, are in their objects beside them; they are bare where ``named``
-    is False, and else objects.
+    ``beside`` has columns of other fields of their objects, by name: an array (n, 2) of sizes, NaN where there is none,
+    or a list; ``space`` is that of all. They are bare where ``named`` is False, and else objects.
     """
 
     def __init__(
-        self, box: Floats, make: Callable[[Sequence[int]], Sequence[Any]], image_size: Floats | None = None,
+        self, box: Floats, make: Callable[[Sequence[int]], Sequence[Any]], beside: Mapping[str, Any] | None = None,
         space: CoordSpace | None = None, *, named: bool = False,
     ) -> None:  # fmt: skip
-        self.box, self._make, self.image_size, self.space, self.named = box, make, image_size, space, named
+        self.box, self._make, self.beside, self.space, self.named = box, make, beside or {}, space, named
 
     def fits(self, native: NativeForm | None) -> bool:
         """Return True where every box can be x1 y1 x2 y2, every size one, and a native form leaves them alone."""
@@ -42,7 +49,7 @@ class Boxes(Sequence[Any]):
             return False
         finite = (np.abs(self.box) <= COORDINATE_LIMIT).all()  # not >, which NaN would pass
         sound = finite and (self.box[:, :2] <= self.box[:, 2:]).all()
-        sizes = self.image_size
+        sizes = self.beside.get("image_size")
         sized = sizes is None or ((sizes >= 1) & (sizes <= COORDINATE_LIMIT)).all()
         return bool(sound and sized)
 
@@ -79,64 +86,135 @@ class Typed(NamedTuple):
 def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpace | None = None) -> Typed:
     """Read n targets of one kind; ``Boxes`` must fit the native form, and ``space`` is that of targets without one."""
     if type(items) is Boxes:
-        return _lone(items.box, items.image_size, items.space or space)
+        return _lone(items.box, items.beside, items.space or space)
     kinds = set(map(type, items))
     kind = kinds.pop() if len(kinds) == 1 else None
-    fields: frozenset[str] | None = None
+    exact = False
     if kind is list and (native is None or native.bare_box):
-        boxes = _converted(items, Box)
-        if None not in boxes and _are_numbers(items) and (box := _sound(boxes)) is not None:
-            return _lone(box, None, space)
-        rows = [None if box is None else Target(box) for box in boxes]
+        if (box := _in_order(_numbers(items, 4))) is not None:
+            return _lone(box, {}, space)
+        rows = [None if box is None else Target(box) for box in _converted(items, Box)]
     elif kind is dict and (native is None or native.lists_alone):
+        columns = _columns(items)
+        exact = columns is not None
+        if columns and (box := _in_order(columns.pop("bbox", None))) is not None:
+            return _lone(box, columns, space)
         rows = _converted(items, Target)
-        if None not in rows:
-            fields = _flat_fields(rows, sum(map(len, items)), items)
     elif kind is str and (native is None or native.lists_alone):
         if len(set(items)) < len(items):  # many rollouts of one sample share a text
             distinct = dict(zip(dict.fromkeys(items), count(), strict=False))
-            once, places = read_typed(list(distinct), native), list(map(distinct.__getitem__, items))
+            once, places = read_typed(list(distinct), native, space), list(map(distinct.__getitem__, items))
             box = None if once.box is None else once.box[places]
+            if type(once.rows) is Boxes and box is not None:
+                shared = once.rows.take
+                taken = Boxes(box, lambda some: shared([places[place] for place in some]), space=space)
+                return Typed(taken, box)
             return Typed(list(map(once.rows.__getitem__, places)), box, once.fields)
+        quotes = "".join(items).count('"')  # a key that comes twice, of which msgspec keeps the last, leaves some over
+        if quotes == 2 * len(items) and (box := _in_order(_lone_boxes(items))) is not None:
+            return _lone(box, {}, space)
         rows = [_decoded(text) for text in items]
-        if None not in rows:  # a key that comes twice, of which msgspec keeps the last, leaves quotes over
-            fields = _flat_fields(rows, "".join(items).count('"'), None)
+        fields = None if None in rows else _flat_fields(rows, quotes)
+        if exact := fields is not None:
+            boxes = list(map(attrgetter("bbox"), rows))
+            if None not in boxes and (box := _in_order(_array(chain.from_iterable(boxes), 4 * len(boxes)))) is not None:
+                return Typed(rows, box + 0.0, fields or frozenset())  # no -0.0
     else:
         return Typed([None] * len(items))
-    boxes = [None] if fields is None else list(map(attrgetter("bbox"), rows))
-    if fields is not None and None not in boxes and (box := _sound(boxes)) is not None:
-        if kind is dict and fields == {"bbox"}:
-            return _lone(box, None, space)
-        return Typed(rows, box + 0.0, fields)  # no -0.0
-    alone = fields is not None
-    checked = [row if row and (alone or _is_exact(item)) else None for row, item in zip(rows, items, strict=True)]
+    checked = [row if row and (exact or _is_exact(item)) else None for row, item in zip(rows, items, strict=True)]
     return Typed([row if row and _is_sound(row) else None for row in checked])
 
 
-def _lone(written: Floats, size: Floats | None, space: CoordSpace | None) -> Typed:
-    """Read boxes, and sizes beside them if any; a ``Target`` is made for those that are looked at."""
+def _lone(written: Floats, beside: Mapping[str, Any], space: CoordSpace | None) -> Typed:
+    """Read boxes, and columns of other fields; a ``Target`` is made for those that are looked at."""
+    if "space" in beside:
+        beside = {**beside, "space": [each or space for each in beside["space"]]}
+    columns = {"bbox": written, **beside}
 
     def made(places: Sequence[int]) -> list[Target]:
-        sizes: Iterable[Any] = repeat(None) if size is None else map(tuple, size[places].tolist())
-        boxes: Iterable[Any] = map(tuple, written[places].tolist())
-        return [Target(box, image_size, space=space) for box, image_size in zip(boxes, sizes, strict=False)]
+        fields = [
+            map(_known, column[places].tolist()) if isinstance(column, np.ndarray) else map(column.__getitem__, places)
+            for column in columns.values()
+        ]
+        return [
+            Target(**{"space": space, **dict(zip(columns, each, strict=True))}) for each in zip(*fields, strict=True)
+        ]
 
     exact = written + 0.0  # no -0.0
-    return Typed(Boxes(exact, made, size, space), exact, frozenset() if size is None else frozenset({"image_size"}))
+    return Typed(Boxes(exact, made, beside, space), exact, frozenset(beside))
 
 
-def _sound(boxes: Sequence[Box]) -> Floats | None:
-    """Return n boxes as an array (n, 4); None where corners of any are not in order."""
-    box = np.fromiter(chain.from_iterable(boxes), np.float64, 4 * len(boxes)).reshape(-1, 4)
+def _known(numbers: list[float]) -> tuple[float, ...] | None:
+    return tuple(numbers) if numbers[0] == numbers[0] else None  # NaN: an image's size that nothing says
+
+
+def _columns(items: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return fields of n flat targets as columns, numbers as arrays; None where any may need care."""
+    columns, keys = dict[str, Any](), sum(map(len, items))
+    for name in items[0]:
+        try:
+            values = list(map(itemgetter(name), items))
+            keys -= len(items)
+        except KeyError:
+            values = [item.get(name) for item in items]
+            keys -= sum([name in item for item in items])
+        kinds = set(map(type, values))
+        if kinds == _NOTHING and name in _FLAT:
+            continue
+        column: Any = None
+        if name == "bbox":
+            column = _numbers(values, 4)
+        elif name in _SIZES:
+            known = [value is not None for value in values]
+            sizes = _numbers(list(compress(values, known)), 2)
+            if sizes is not None and ((sizes >= 1) & (sizes <= COORDINATE_LIMIT)).all():
+                column = nowhere(len(values), 2)
+                column[known] = sizes
+        elif name in _FLAT and (kinds <= _NAMES or name == "space"):
+            column = _one(values, _KINDS[name])
+        if column is None:
+            return None
+        columns[name] = column
+    return None if keys else columns
+
+
+def _numbers(lists: Sequence[Any], size: int) -> Floats | None:
+    """Return n lists of so many of Python's own numbers, which are what ``msgspec`` takes and more, as an array."""
+    if not set(map(type, lists)) <= _LISTS or set(map(len, lists)) != {size}:
+        return None
+    flat = list(chain.from_iterable(lists))
+    if not set(map(type, flat)) <= _NUMBERS:  # decimals, too, are numbers for msgspec, and so are members of enums
+        return None
+    try:
+        return _array(flat, len(flat), size)
+    except OverflowError:  # a whole number of 400 digits
+        return None
+
+
+def _lone_boxes(texts: Sequence[str]) -> Floats | None:
+    """Return the boxes of JSON texts that hold nothing else; None where any may need care."""
+    try:
+        boxes = [_decode_lone(text).bbox for text in texts]
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return None
+    return _array(chain.from_iterable(boxes), 4 * len(boxes))
+
+
+def _array(numbers: Iterable[float], count: int, size: int = 4) -> Floats:
+    return np.fromiter(numbers, np.float64, count).reshape(-1, size)
+
+
+def _in_order(box: Floats | None) -> Floats | None:
+    """Return boxes whose corners are in order and near any screen; None where there are others, or none at all."""
     # for few, count_nonzero takes a third of the time of all
-    return box if np.count_nonzero(box[:, :2] <= box[:, 2:]) == 2 * len(boxes) else None
+    if box is None or np.count_nonzero(box[:, :2] <= box[:, 2:]) < box.size / 2:
+        return None
+    return box if np.count_nonzero(np.abs(box) <= COORDINATE_LIMIT) == box.size else None
 
 
 def _converted(items: Sequence[Any], kind: Any) -> list[Any]:
-    try:
-        return msgspec.convert(items, list[kind])
-    except (msgspec.ValidationError, RecursionError):
-        return [_one(item, kind) for item in items]
+    every = _one(items, list[kind])
+    return [_one(item, kind) for item in items] if every is None else every
 
 
 def _one(item: Any, kind: Any) -> Any:
@@ -153,34 +231,18 @@ def _decoded(text: str) -> Target | None:
         return None
 
 
-def _flat_fields(rows: Sequence[Any], keys: int, items: Sequence[Any] | None) -> frozenset[str] | None:
-    """Return the fields that n targets have, if they are flat and exact; else None.
-
-    ``keys`` is the number of keys of all ``items``; of JSON texts (None), that of quotes: a key and a text have two.
-    """
+def _flat_fields(rows: Sequence[Any], quotes: int) -> frozenset[str] | None:
+    """Return the fields that n targets have, of as many quotes in their texts: a key and a text have two; else None."""
     found = set[str]()
     for name in _FLAT:
-        if not keys:
+        if not quotes:
             break
         kinds = list(map(type, map(attrgetter(name), rows)))
         there = len(kinds) - kinds.count(type(None))
-        if not there:
-            continue
-        found.add(name)
-        if items is None:
-            keys -= 2 * there + 2 * (there if name == "space" else kinds.count(str))
-            continue
-        keys -= there
-        if name != "space":  # msgspec takes decimals and numbers of numpy, too
-            having = items if there == len(items) else [item for item in items if item.get(name) is not None]
-            values = map(itemgetter(name), having)
-            if not (_are_numbers(values) if name == "bbox" or name in _SIZES else set(map(type, values)) <= _NAMES):
-                return None
-    return None if keys else frozenset(found)
-
-
-def _are_numbers(lists: Iterable[Any]) -> bool:
-    return set(map(type, chain.from_iterable(lists))) <= _NUMBERS
+        if there:
+            found.add(name)
+            quotes -= 2 * there + 2 * (there if name == "space" else kinds.count(str))
+    return None if quotes else frozenset(found)
 
 
 def _is_exact(item: Any) -> bool:
