@@ -11,14 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from grounding_rewards.actions import Act, canonical, is_click, is_known, normalised
-from grounding_rewards.parsing.calls import AT_PLACES, END, PYAUTOGUI_CLICK, STEP, acts_of_calls, calls_in
+from grounding_rewards.parsing.calls import acts_of_calls, calls_in
 from grounding_rewards.parsing.candidates import (
     BLANKS,
     HEAD,
-    NAMES,
     TAG,
     WORDS,
     Candidate,
@@ -34,15 +33,11 @@ from grounding_rewards.parsing.candidates import (
     tags_in,
 )  # fmt: skip
 from grounding_rewards.parsing.objects import (
-    CLICK,
     COMPACT_SIGNS,
     KEYS,
     MAY_BE_WORDS,
     MOST,
     NOWHERE,
-    NUMERAL,
-    PLAIN_TEXT,
-    TYPE,
     act_of,
     compact_act,
     decoded,
@@ -51,10 +46,10 @@ from grounding_rewards.parsing.objects import (
     place_of,
     written_place,
 )  # fmt: skip
-from grounding_rewards.parsing.patterns import AXES, SPACES, either_case
-from grounding_rewards.parsing.places import BARE_TUPLE, REFUSAL
+from grounding_rewards.parsing.patterns import SPACES, either_case
+from grounding_rewards.parsing.places import REFUSAL, USUAL, USUAL_ACTIONS, Usual
 from grounding_rewards.parsing.reading import NEVER, NOTHING, REFUSED, Answered, Answers, Form, Step
-from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use, without_end
+from grounding_rewards.parsing.texts import SPACE, compiled, on_use, without_end
 
 FORMS = (
     "refusal", "json_refusal", "ui_tars", "pyautogui", "tool_call", "json_2d", "json_coordinate", "json_compact",
@@ -184,7 +179,7 @@ class AnyForm(Form):
 
     @cached_property
     def _usual(self) -> tuple[Usual, ...]:
-        every = _USUAL if self.placed else (*_USUAL, *_USUAL_ACTIONS)
+        every = USUAL if self.placed else (*USUAL, *USUAL_ACTIONS)
         return tuple([usual for usual in every if usual.form in self.only]) if self.only else every
 
     @cached_property
@@ -539,114 +534,8 @@ def _typed_at(one: Candidate, other: Candidate) -> Act | None:
     return Act("type", one.act.place, {**typed[1], "clicked": True}) if typed[0] == "type" else None
 
 
-# What is usual, for many texts at once.
-
-_PROSE = r"[^()\[\]{}<>0-9:=`|]*"
-_VERBS = (
-    "drag", "scroll", "swipe", "slide", "hover", "press", "type", "typing", "move", "mouse", "write", "input", "fill",
-    "action", "function",
-    *[f"{many}{sign}" for many in ("double", "right", "middle", "triple") for sign in (" ", "-", "click", "tap")],
-    *[f"long{sign}{press}" for sign in ("", " ", "-") for press in ("click", "tap")],
-)  # fmt: skip
-"""Words, small, whose presence in prose tells of more than its sole place."""
-_SIZES = either_case("size|resolution|dimensions?")
-_MORE = rf"{either_case('enter')}[ \t]+[\"'“`]|(?:{_SIZES})(?: is| are| of)?[^A-Za-z0-9]*[(\[]"
-_GUARDS = (
-    rf"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]|{_MORE}",
-    rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
-    rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?{NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
-    "[\uff08-\uff5d\u3010\u3011\u25c1双右长悬滑滚拖输]",
-)
-"""Prose in which one of these occurs holds more than its sole place."""
-
-
-class Usual(NamedTuple):
-    """A usual form of whole texts: a substring of all of them, its form, its patterns, and what must not occur.
-
-    ``words`` must not, either, in small letters or large: one text is searched for them faster than for patterns.
-    """
-
-    sign: str
-    form: str
-    patterns: tuple[str, ...]
-    guards: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-
-    def act(self, text: str) -> Act | None:
-        """Return the act of a text in this form; None of any other."""
-        for pattern in self.patterns:
-            match = compiled(pattern).search(text)
-            if match and not self._guarded(text):
-                groups = match.groupdict()
-                place = [number(groups.pop(key)) for key in AXES if key in groups]
-                return Act(groups.pop("action", ""), tuple(place), groups)
-        return None
-
-    @property
-    def never(self) -> tuple[str, ...]:
-        """Patterns of all that must not occur, the words in the first: of many texts each pattern costs a search."""
-        if not self.words:
-            return self.guards
-        first, *others = self.guards
-        return (f"{either_case('|'.join(self.words))}|{first}", *others)
-
-    def _guarded(self, text: str) -> bool:
-        small = text.lower() if self.words else ""
-        return any([word in small for word in self.words]) or any(  # noqa: C419 (faster so)
-            [compiled(guard).search(text) for guard in self.guards]  # noqa: C419
-        )
-
-
 _SENTENCES = 500
 """Characters of prose from which on guards take longer than the careful reading."""
-
-_X_Y = rf"(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})"
-_X1_Y1, _X2_Y2 = (rf"(?P<x{end}>{NUMERAL}), ?(?P<y{end}>{NUMERAL})" for end in "12")
-
-
-def _object(fields: str) -> tuple[str, ...]:
-    """Return patterns of texts that are one object, in a list, in tags, or both."""
-    body, listed = rf"\{{{fields}\}}", rf"\[\{{{fields}\}}\]"
-    return tuple([f"^{each}{END}" for each in (body, listed, f"<answer>{body}</answer>", f"<answer>{listed}</answer>")])
-
-
-_TYPING_CALL = (
-    r'^<tool_call>[ \n]*\{"name": ?"(?:mobile|computer)_use", ?"arguments": ?'
-    rf"\{{{TYPE[0]}\}}\}}[ \n]*</tool_call>{END}"
-)
-_USUAL = (
-    Usual("(", "bare_tuple", (BARE_TUPLE.usual[0].replace(NUMBER, NUMBER.removeprefix("-?")),)),
-    Usual("tool_call", "tool_call", (
-        r'^(?:<tool_call>)?[ \n]*\{"name": ?"[A-Za-z_]*", ?"arguments": ?\{"action": ?"(?P<action>(?:left_)?click)", ?'
-        rf'"coordinate": ?\[{_X_Y}\]\}}\}}[ \n]*(?:</tool_call>[ \n]*)?$',
-    )),
-    Usual("point_2d", "json_2d", (
-        rf'^(?:```(?:json)?)?[ \n]*(?:\[[ \n]*)?\{{"point_2d": ?\[{_X_Y}\](?:, ?"label": ?"[^()"\[\]{{}}]*")?\}}'
-        r"[ \n]*(?:\][ \n]*)?(?:```[ \n]*)?$",
-    )),
-    Usual("[", "bare_list", (rf"^[ \n]*\[{_X_Y}\]{END}", rf"^\[{_X1_Y1}, ?{_X2_Y2}\]{END}")),
-    Usual("='", "ui_tars", AT_PLACES),
-    Usual("<point>", "point_tag", (rf"^<point>(?P<x>{NUMERAL})(?:, ?| )(?P<y>{NUMERAL})</point>{END}",)),
-    Usual("_start|>", "box_tokens", (
-        rf"^<\|box_start\|>\({_X1_Y1}\), ?\({_X2_Y2}\)<\|box_end\|>(?:<\|im_end\|>)?{END}",
-    )),
-    Usual("pyautogui.", "pyautogui", tuple([
-        f"^{before}{PYAUTOGUI_CLICK}{place}\\){after}{END}"
-        for before, after in (("", ""), ("```(?:python)?\n", "\n```"))
-        for place in (_X_Y, f"x={_X_Y.replace(', ?', ', ?y=')}")
-    ])),
-    Usual('"action"', "json_coordinate", _object(CLICK[0])),
-    Usual("'action'", "json_coordinate", _object(CLICK[1])),
-    Usual("(", "bare_tuple", (rf"^{_PROSE}\({_X_Y}\){_PROSE}$",), _GUARDS, _VERBS),
-    Usual("[", "bare_list", (rf"^{_PROSE}\[{_X_Y}\]{_PROSE}$",), _GUARDS, _VERBS),
-)  # fmt: skip
-_USUAL_ACTIONS = (
-    Usual("type", "action_json", (*_object(TYPE[0]), *_object(TYPE[1]), _TYPING_CALL)),
-    Usual("(", "action_calls", (
-        rf"{STEP}(?P<action>type|finished)\(content='(?P<text>{PLAIN_TEXT})'\){END}",
-        rf"{STEP}(?P<action>wait|finished|press_home|press_back)\(\){END}",
-    )),
-)  # fmt: skip
 
 _MARKS = re.compile("[(\\[{<\uff08\uff3b\u3010\uff5b]")
 _MARKED = "|".join(
