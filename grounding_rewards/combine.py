@@ -19,9 +19,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.alternatives import each_of
-from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
-from grounding_rewards.verifiers.terms import Mask, Term, Verifier, scored
+from grounding_rewards.verifiers.terms import VERIFIER, Mask, Term, Verifier, each_of, scored, why_invalid
 
 RESERVED = frozenset({
     "reward", "score", "acc", "overall", "accuracy", "correct", "valid", "uid", "input", "output", "gts", "step",

@@ -29,9 +29,8 @@ from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, gr
 from grounding_rewards.targets.columns import BadTarget, Targets
 from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.targets.target import NativeForm
-from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 from grounding_rewards.verifiers.critic import check_tag
-from grounding_rewards.verifiers.terms import Verifier, called, reads_of, target_checks, walk
+from grounding_rewards.verifiers.terms import VERIFIER, Verifier, called, reads_of, target_checks, walk, why_invalid
 
 KINDS = BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "point", "refusal", "action"
 """Kinds of target, as ``Recipe.accepts`` names them."""

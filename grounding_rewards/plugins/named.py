@@ -13,9 +13,7 @@ from grounding_rewards.parsing.reading import check_patterns
 from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
 from grounding_rewards.plugins.registry import is_dialect, origin_of, registry, thing_named, unknown
-from grounding_rewards.verifiers.contract import SELECTOR as BOUNDS
-from grounding_rewards.verifiers.contract import VERIFIER, is_bound, why_invalid
-from grounding_rewards.verifiers.terms import verifier
+from grounding_rewards.verifiers.terms import BOUNDS, VERIFIER, is_bound, verifier, why_invalid
 
 if TYPE_CHECKING:
     from grounding_rewards.pool import SampleStats, Selector

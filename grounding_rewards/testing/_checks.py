@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import short_repr
-from grounding_rewards.verifiers.contract import why_invalid
+from grounding_rewards.verifiers.terms import why_invalid
 
 T = TypeVar("T")
 

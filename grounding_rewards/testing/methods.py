@@ -15,7 +15,7 @@ from grounding_rewards.errors import PoolError, SelectorError
 from grounding_rewards.plugins.named import CHOICE, SELECTOR, kind_of
 from grounding_rewards.pool import Choice, RolloutColumns, SampleStats, choose, sample_stats
 from grounding_rewards.testing._checks import brief, close, declared, quietly
-from grounding_rewards.verifiers.contract import SELECTOR as BOUNDS
+from grounding_rewards.verifiers.terms import BOUNDS
 
 
 def check_method(method: Any, *, seed: int = 0) -> None:

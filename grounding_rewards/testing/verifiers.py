@@ -22,8 +22,7 @@ from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.testing._checks import brief, close, declared, members, quietly, same_bits
 from grounding_rewards.testing.hostile import short_responses
-from grounding_rewards.verifiers.contract import VERIFIER
-from grounding_rewards.verifiers.terms import Verifier
+from grounding_rewards.verifiers.terms import VERIFIER, Verifier
 
 
 def check_verifier(

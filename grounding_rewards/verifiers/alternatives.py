@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,33 +12,22 @@ from numpy.typing import NDArray
 from grounding_rewards.actions import ACTIONS as NAMES
 from grounding_rewards.actions import Objects
 from grounding_rewards.arrays import Floats
-from grounding_rewards.errors import RecipeError, VerifierError, near, short_repr
+from grounding_rewards.errors import RecipeError, near, short_repr
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
-from grounding_rewards.verifiers.contract import VERIFIER, checked_scores, why_invalid
 from grounding_rewards.verifiers.match import ActionType, Names, lowered, same_names
-from grounding_rewards.verifiers.terms import ACTIONS, Mask, OfAlternatives, Term, called, judges_of
-
-Each = Any
-"""A verifier with ``each``, or a combination of such."""
-
-
-def each_of(term: Each, rollouts: Rollouts, among: Mask = None) -> Floats:
-    """Return a term's score of each alternative, checked: (k,)."""
-    returned = term.each(rollouts, among)
-    if getattr(term, "parts", ()):
-        return returned  # type: ignore[no-any-return]  # a combination of what is checked already
-    rows = rollouts.targets.alternatives.row
-
-    def place(index: int) -> str:
-        return f"row {rows[index]}, alternative {index - int(np.searchsorted(rows, rows[index]))}"
-
-    try:
-        return checked_scores(returned, term.low, term.high, len(rows), place)
-    except ValueError as error:
-        wrong = VerifierError(f"verifier {called(term)} {error}")
-        wrong.term = term
-        raise wrong from None
+from grounding_rewards.verifiers.terms import (
+    ACTIONS,
+    VERIFIER,
+    Each,
+    Mask,
+    OfAlternatives,
+    Term,
+    called,
+    each_of,
+    judges_of,
+    why_invalid,
+)
 
 
 def _check(owner: str, term: Each) -> None:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 from grounding_rewards.verifiers.group import NEEDS_GROUPS
 from grounding_rewards.verifiers.hit import Hit
 from grounding_rewards.verifiers.options import Length, Number, Positive, Share
-from grounding_rewards.verifiers.terms import Term, Verifier, judges_of, reads_of, scored
+from grounding_rewards.verifiers.terms import VERIFIER, Term, Verifier, judges_of, reads_of, scored, why_invalid
 
 
 def _verifier(value: Any) -> Any:

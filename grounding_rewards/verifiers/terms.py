@@ -1,8 +1,14 @@
-"""Terms: the protocol of verifiers, their base classes, one walk through them, and a lift from a plain function."""
+"""Terms: the protocol of verifiers, their base classes, one walk through them, and a lift from a plain function.
+
+And one check of what verifiers and selectors declare, and one of what they return, wherever they are used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+import inspect
+import math
+import numbers
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, cast
@@ -11,19 +17,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, short_repr
+from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, near, short_repr
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.requirements import Check
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.contract import KNOWN, checked_scores, is_bound, known_names
 
 Mask = NDArray[np.bool_] | None
+
+Each = Any
+"""A verifier with ``each``, or a combination of such."""
 
 NOTHING: frozenset[str] = frozenset()
 PLACES = frozenset({"bbox", "polygon", "circle"})
 ACTIONS = frozenset({"action"})
 NEEDS_SCREEN = frozenset({"screen"})
 """Measures in shares of the screen: every place needs the size of its image, unless the space fixes it."""
+
+VERIFIER = ("low", "high", "needs")
+BOUNDS = ("low", "high")
+"""Attributes that a verifier declares, and a selector."""
+
+KNOWN = {
+    "needs": ("groups", "screen", "trajectories", "points"),
+    "reads": ("extras", "token_lengths"),
+    "judges": ("bbox", "polygon", "circle", "point", "refusal", "action"),
+}
+"""Names that a verifier declares: its needs beside the rows themselves, the further columns that it reads, and the
+kinds of target that it judges. The last two may be left out."""
 
 
 class Verifier(Protocol):
@@ -223,6 +243,24 @@ def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
     raise named from cause
 
 
+def each_of(term: Each, rollouts: Rollouts, among: Mask = None) -> Floats:
+    """Return a term's score of each alternative, checked: (k,)."""
+    returned = term.each(rollouts, among)
+    if getattr(term, "parts", ()):
+        return returned  # type: ignore[no-any-return]  # a combination of what is checked already
+    rows = rollouts.targets.alternatives.row
+
+    def place(index: int) -> str:
+        return f"row {rows[index]}, alternative {index - int(np.searchsorted(rows, rows[index]))}"
+
+    try:
+        return checked_scores(returned, term.low, term.high, len(rows), place)
+    except ValueError as error:
+        wrong = VerifierError(f"verifier {called(term)} {error}")
+        wrong.term = term
+        raise wrong from None
+
+
 def check_function(lift: str, fn: Any, expected: str) -> None:
     """Check that a lift gets a function."""
     if not callable(fn):
@@ -260,3 +298,88 @@ def verifier(
         )
     own = getattr(fn, "needs", ())
     return FunctionVerifier(fn, float(low), float(high), known_names("needs", needs) | known_names("needs", own))
+
+
+_LIFT = {"verifier": "verifier(fn, low=, high=)", "selector": 'selector("module:fn", low=, high=)'}
+_FLOAT64 = np.dtype(np.float64)
+_NUMBERS = "fiub"  # kinds of dtype
+
+
+def is_bound(value: Any) -> bool:
+    """Return True for a finite number, numpy's included, but no boolean: a possible bound."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number of 400 digits
+        return False
+
+
+def known_names(key: str, declared: Any) -> frozenset[str]:
+    """Read names of ``KNOWN[key]``: one as a text, or several."""
+    names = (
+        [declared] if isinstance(declared, str) else list(declared) if isinstance(declared, Iterable) else [declared]
+    )
+    for name in names:
+        if name not in KNOWN[key]:
+            hint = near(name, KNOWN[key]) or "."
+            raise RecipeError(f"{key}: got {short_repr(name)}{hint} There are: {', '.join(KNOWN[key])}")
+    return frozenset(names)
+
+
+def why_invalid(thing: Any, keys: Sequence[str]) -> str:
+    """Return why a thing is not a verifier or a selector, as the end of a sentence about it; "" where it is one."""
+    noun = "verifier" if "needs" in keys else "selector"
+    if isinstance(thing, type):
+        return f"is a class: build it, such as {thing.__name__}()"
+    if not callable(thing):
+        return f"cannot be called: expected a {noun}, with __call__"
+    try:
+        missing = [key for key in keys if not hasattr(thing, key)]
+        if missing:
+            lift = f": lift a plain function with {_LIFT[noun]}" if inspect.isroutine(thing) else ""
+            return f"declares no {' and no '.join(missing)}{lift}"
+        low, high = thing.low, thing.high
+        if not (is_bound(low) and is_bound(high)) or low > high:
+            return f"declares low {short_repr(low)} and high {short_repr(high)}: expected finite numbers, low <= high"
+        for key in [each for each in KNOWN if "needs" in keys and hasattr(thing, each)]:
+            if not isinstance(declared := getattr(thing, key), frozenset):
+                expected = f"expected a frozenset, such as frozenset({{{KNOWN[key][0]!r}}})"
+                return f"declares {key} {short_repr(declared)}: {expected}"
+            known_names(key, declared)
+    except RecipeError as error:
+        return f"declares unknown {error}"
+    except Exception as error:  # a property of a third-party class
+        return f"cannot say what it declares ({type(error).__name__}: {error})"
+    return ""
+
+
+def checked_scores(
+    returned: Any, low: float, high: float, rows: int, named: Callable[[int], str] = "row {}".format
+) -> Floats:
+    """Read a verifier's or selector's result as n float64 numbers between its bounds; a ValueError says what came."""
+    scores = returned if type(returned) is np.ndarray and returned.dtype is _FLOAT64 else _numbers(returned, rows)
+    if scores.shape != (rows,):
+        raise ValueError(f"returned shape {scores.shape}; expected ({rows},)")
+    if rows == 1 and low <= scores.item() <= high:  # a single call: as below, at a tenth of the cost
+        return scores
+    inside = (scores >= low) & (scores <= high)  # NaN is not inside
+    if np.count_nonzero(inside) < rows:
+        row = int(np.argmin(inside))  # the first that is False
+        raise ValueError(
+            f"returned {scores[row]} for {named(row)}; expected {low} to {high}: clip it, or declare wider bounds"
+        )
+    return scores
+
+
+def _numbers(returned: Any, rows: int) -> Floats:
+    """Convert values that stand for numbers to float64; texts and masked arrays are refused."""
+    try:
+        scores = np.asarray(returned)
+        if scores.dtype == np.object_ and not any(isinstance(each, str | bytes) for each in scores.flat):
+            scores = scores.astype(np.float64)  # None becomes NaN
+        if returned is not None and scores.dtype.kind in _NUMBERS and not isinstance(returned, np.ma.MaskedArray):
+            return scores.astype(np.float64)
+    except Exception:  # ragged, or a third-party class
+        scores = None
+    raise ValueError(f"returned {short_repr(returned)}; expected {rows} numbers")

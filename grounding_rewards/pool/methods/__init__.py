@@ -16,7 +16,8 @@ from grounding_rewards.plugins.named import ALLOCATION, CHOICE, SELECTOR, NamedT
 from grounding_rewards.plugins.registry import origin
 from grounding_rewards.pool.rollouts import RolloutColumns
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.verifiers import contract, options
+from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.terms import BOUNDS, checked_scores, why_invalid
 
 __all__ = [
     "ALLOCATION", "CHOICE", "SELECTOR", "Choice", "Method", "Selector", "allocate", "choose", "in_name_order",
@@ -143,11 +144,11 @@ def select(stats: SampleStats, method: Selector) -> Floats:
     >>> select(sample_stats(["a", "a", "b"], [1, 0, 1]), Band(0.25, 0.75)).tolist()
     [1.0, 0.0]
     """
-    if problem := contract.why_invalid(method, contract.SELECTOR):
+    if problem := why_invalid(method, BOUNDS):
         raise SelectorError(f"{_label(method, SELECTOR)} {problem}")
     returned = _returned(method, stats, SELECTOR)
     try:
-        return contract.checked_scores(returned, method.low, method.high, len(stats), stats.named)
+        return checked_scores(returned, method.low, method.high, len(stats), stats.named)
     except ValueError as error:
         raise SelectorError(f"{_label(method, SELECTOR)} {error}") from None
 

@@ -18,8 +18,8 @@ from grounding_rewards.pool.methods import Method, select, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.stats.intervals import wilson
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.contract import SELECTOR, why_invalid
 from grounding_rewards.verifiers.options import Count, Length, Number, Share
+from grounding_rewards.verifiers.terms import BOUNDS, why_invalid
 
 
 @dataclass(frozen=True)
@@ -204,6 +204,6 @@ def built(spec: Any) -> Any:
     """Return a selector, built where a name or a mapping specifies it."""
     if isinstance(spec, str | Mapping):
         return selector(spec)
-    if wrong := why_invalid(spec, SELECTOR):
+    if wrong := why_invalid(spec, BOUNDS):
         raise RecipeError(f"selector {spec!r:.80} {wrong}")
     return spec
