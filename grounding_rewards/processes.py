@@ -27,18 +27,26 @@ def cores() -> int:
     return min(_MOST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def spread(work: Callable[[Any], Iterator[Any]], items: Iterable[Any], count: int) -> Iterator[Any]:
-    """Yield the results of all items, in order, of work that ``count`` processes do; what one raises is raised here.
+def packed(work: Callable[[Any], Iterator[Any]]) -> bytes | None:
+    """Return work as it goes to processes; None for what cannot, such as one's own verifier that holds a connection."""
+    try:
+        return pickle.dumps(sys.path) + pickle.dumps(work)
+    except Exception:  # whatever the objects raise
+        return None
+
+
+def spread(work: bytes, items: Iterable[Any], count: int) -> Iterator[Any]:
+    """Yield the results of all items, in order, of packed work that ``count`` processes do; errors are raised here.
 
     They end with this process, whatever ends it, and Ctrl-C reaches this one alone.
     """
     # Those of multiprocessing run the main module again, or are forks, which may wait for ever for a thread's lock.
-    packed, left, busy = pickle.dumps(sys.path) + pickle.dumps(work), iter(items), deque[Any]()
+    left, busy = iter(items), deque[Any]()
     with ExitStack() as stack:
         processes = [stack.enter_context(_process()) for _ in range(count)]
         try:
             for process in processes:
-                process.stdin.write(packed)
+                process.stdin.write(work)
                 busy += _begun(process, left)
             while busy:
                 process = busy.popleft()

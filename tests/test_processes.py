@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grounding_rewards.errors import ClusterError, TableError
-from grounding_rewards.processes import spread
+from grounding_rewards.processes import packed, spread
 
 
 def waits(seconds):
@@ -24,13 +24,17 @@ def waits(seconds):
 
 def test_results_come_in_the_order_of_items_from_several_processes():
     times = [0.2, 0.0, 0.1, 0.0, 0.0]
-    results = list(spread(waits, times, 2))
+    results = list(spread(packed(waits), times, 2))
     assert results[::2] == times
     assert len({*results[1::2]} - {os.getpid()}) == 2
 
 
 def test_without_items_there_are_no_results():
-    assert list(spread(waits, [], 2)) == []
+    assert list(spread(packed(waits), [], 2)) == []
+
+
+def test_work_that_cannot_be_pickled_is_not_packed():
+    assert packed(lambda item: iter([item])) is None
 
 
 def fails(item):
@@ -40,7 +44,7 @@ def fails(item):
 
 
 def test_an_error_is_raised_behind_the_results_before_it():
-    results = spread(fails, range(9), 2)
+    results = spread(packed(fails), range(9), 2)
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(TableError, match=r"^row 2: cannot be read$"):
         next(results)
@@ -53,7 +57,7 @@ def ends(item):
 
 def test_a_process_that_ends_is_an_error():
     with pytest.raises(ClusterError, match=r"^a process that did part of the work ended with status 3, such as for"):
-        list(spread(ends, range(9), 2))
+        list(spread(packed(ends), range(9), 2))
 
 
 def gone(pid):
@@ -65,7 +69,7 @@ def gone(pid):
 
 
 def test_processes_end_when_no_further_result_is_asked_for():
-    results = spread(waits, [0.0] * 9, 1)
+    results = spread(packed(waits), [0.0] * 9, 1)
     pid = [next(results), next(results)][1]
     results.close()
     assert gone(pid)
@@ -75,8 +79,8 @@ def test_processes_end_when_no_further_result_is_asked_for():
     not Path("/proc").is_dir(), reason="needs /proc to tell a process that has ended from one that waits"
 )
 def test_processes_end_with_one_that_is_killed():
-    code = "from tests.test_processes import spread, waits\n"
-    code += "for each in spread(waits, [0.0] * 2 + [1.0] * 9, 2): print(each, flush=True)"
+    code = "from tests.test_processes import packed, spread, waits\n"
+    code += "for each in spread(packed(waits), [0.0] * 2 + [1.0] * 9, 2): print(each, flush=True)"
     asking = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     _, first, _, second = [float(asking.stdout.readline()) for _ in range(4)]
     asking.send_signal(signal.SIGKILL)

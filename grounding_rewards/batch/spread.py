@@ -16,7 +16,7 @@ from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.cluster import Cluster
 from grounding_rewards.errors import ClusterError
-from grounding_rewards.processes import cores, spread
+from grounding_rewards.processes import cores, packed, spread
 from grounding_rewards.scoring import ACTION
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.interrupting import ahead
@@ -46,8 +46,10 @@ def scored_on(
 ) -> Iterator[tuple[Batch, Scored]]:
     """Yield whole batches of a table, for a writer, with their scores, which are made here or on a cluster."""
     if cluster is None and isinstance(writer, JsonLinesWriter) and _is_large(table, scorer):
-        yield from _joined(scorer, spread(_Lines(scorer, new), table.parts(), cores()))
-        return
+        lines = packed(_Lines(scorer, new))
+        if lines is not None:
+            yield from _joined(scorer, spread(lines, table.parts(), cores()))
+            return
     batches = ahead(scorer.batches(table, whole=True))
     if cluster is None:
         for batch in batches:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,7 +29,8 @@ class JsonLinesWriter:
             self.file.write(batch.whole)
             return
         rows = batch.whole if isinstance(batch.whole, list) else self._listed(batch)
-        no_collision(self.path, set().union(*rows), self.new)  # each row may bring keys of its own
+        # each row may bring keys of its own
+        no_collision(self.path, rows.names if isinstance(rows, Lines) else set().union(*rows), self.new)
         lines = rows.lines() if isinstance(rows, Lines) else dumped(rows)
         if not self.new:
             self.file.writelines(line + b"\n" for line in lines)
@@ -64,6 +66,15 @@ class Lines(list[dict[str, Any]]):
     def __init__(self, rows: Sequence[dict[str, Any]], texts: Sequence[bytes]) -> None:
         super().__init__(rows)
         self.texts = texts
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Keys that any row has."""
+        return set[str]().union(*self)
+
+    def column(self, name: str) -> list[Any]:
+        """Return a key's values; None in all rows where none has it."""
+        return [row.get(name) for row in self] if name in self.names else [None] * len(self)
 
     def lines(self) -> list[bytes]:
         """Return the line of each row."""

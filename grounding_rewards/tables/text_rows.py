@@ -106,8 +106,8 @@ class JsonLinesTable:
         self, start: int, rows: list[dict[str, Any]], texts: list[bytes], done: float, lines: list[int],
         unread: dict[int, str],
     ) -> Batch:  # fmt: skip
-        whole = Lines(rows, texts) if any(texts) else rows
-        return Batch(start, rows, whole, done, lines or None, unread=unread, texts=self.texts)
+        read = Lines(rows, texts) if any(texts) else rows
+        return Batch(start, read, read, done, lines or None, unread=unread, texts=self.texts)
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Iterator[Stretch], Callable[[], float]]]:
@@ -381,7 +381,7 @@ def _is_utf8(texts: Iterable[str]) -> bool:
 
 def _objects(text: bytes, lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
     """Read lines each of which surely is one object in which no key comes twice; None where care is needed."""
-    if {line[:1] + line[-1:] for line in lines} != {b"{}"}:  # so that no object goes on in the next line
+    if text[:1] != b"{" or text.count(b"}\n{") != len(lines) - 1:  # so that no object goes on in the next line
         return None
     rows = _once(text, _DECODER.decode_lines)
     return rows if rows and len(rows) == len(lines) and {*map(type, rows)} == {dict} else None
