@@ -231,7 +231,7 @@ def by_share(counts: Mapping[str, int], shares: Mapping[str, float]) -> dict[str
     if rest:
         whole = rest / (1 - sum(shares.values()))
     else:
-        whole = min((counts[n] / shares[n] for n in counts if n in shares), default=0)
+        whole = min((counts[n] / shares[n] for n in counts if shares.get(n)), default=0)
     wanted = {name: round(whole * shares[name]) for name in counts if name in shares}
     for name, n in wanted.items():
         if n > counts[name]:

@@ -23,6 +23,7 @@ from grounding_rewards.coords.image_sizes import image_format
 from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TableError, near
 from grounding_rewards.literals import yaml_values
+from grounding_rewards.settings.declared import is_number, is_whole
 from grounding_rewards.tables.atomic import atomic_file, remove
 from grounding_rewards.tables.columns import NONE
 from grounding_rewards.tables.contents import PARQUET, TEXTS, stem_of, suffix_of
@@ -41,6 +42,13 @@ _FILTERS = tuple(each.name for each in fields(Filters) if not each.name.startswi
 _SHARED = ("template", *_FILTERS, "overlap")
 """Keys that may also stand beside ``datasets``, for all of them."""
 _OVERLAP = {"boxes": "overlap", "iou": "overlap_iou", "space": "overlap_space"}
+_VALUES: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
+    *((key, "a text", lambda value: isinstance(value, str)) for key in ("layout", "instruction", "template")),
+    ("share", "a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1),
+    ("per_image", "a whole number from 1", lambda value: is_whole(value, 1)),
+    ("where", "an object", lambda value: isinstance(value, Mapping)),
+)
+"""Keys of a data set whose values nothing else checks."""
 _SHARDS = "_mix.manifest.json"
 
 
@@ -268,8 +276,9 @@ def _part(path: Path, number: int, row: Any, common: Mapping[str, Any], seed: in
     if "images" in given:
         given["images"] = os.path.abspath(path.parent / str(given["images"]))
     name = str(given.pop("name", stem_of(file)))
-    if not isinstance(given.get("where", {}), Mapping) or not isinstance(given.get("per_image", 1), int):
-        raise ConvertError(f"{where}: expected a number as per_image, and an object as where")
+    for key, expected, fits in _VALUES:
+        if key in given and not fits(given[key]):
+            raise ConvertError(f"{where}, {key}: got {given[key]!r:.60}; expected {expected}")
     overlap: Mapping[str, Any] = given.pop("overlap", {})
     _check_keys(f"{where}, overlap", overlap, _OVERLAP)
     given.update((_OVERLAP[key], path.parent / each if key == "boxes" else each) for key, each in overlap.items())

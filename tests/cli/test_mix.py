@@ -215,7 +215,17 @@ def test_a_killed_mixture_goes_on_with_the_next_data_set(run, tmp_path, mixture)
             "datasets: [{path: own.jsonl, overlap: {box: x}}]",
             "data set 0, overlap: got 'box'; expected boxes, iou, space",
         ),
-        ("datasets: [{path: own.jsonl, share: 2}]", "shares are 2 in all; expected at most 1"),
+        ("datasets: [{path: own.jsonl, share: 2}]", "data set 0, share: got 2; expected a number from 0 to 1"),
+        ("datasets: [{path: own.jsonl, share: -0.5}]", "data set 0, share: got -0.5; expected a number from 0 to 1"),
+        ("datasets: [{path: own.jsonl, share: .nan}]", "data set 0, share: got nan; expected a number from 0 to 1"),
+        ("datasets: [{path: own.jsonl, share: half}]", "data set 0, share: got 'half'; expected a number from 0 to 1"),
+        ("datasets: [{path: own.jsonl, per_image: true}]", "per_image: got True; expected a whole number from 1"),
+        ("datasets: [{path: own.jsonl, template: 5}]", "data set 0, template: got 5; expected a text"),
+        ("datasets: [{path: own.jsonl, layout: 5}]", "data set 0, layout: got 5; expected a text"),
+        (
+            "datasets: [{path: own.jsonl, share: 0.6}, {path: own.jsonl, share: 0.6, name: b}]",
+            "shares are 1.2 in all; expected at most 1",
+        ),
         (
             "max_aera: 1\ndatasets: [{path: own.jsonl}]",
             "got 'max_aera'; expected template, drop, max_area, max_instruct",

@@ -77,6 +77,7 @@ def test_draws_depend_on_the_seed_and_take_as_many_as_asked():
 def test_a_share_that_a_source_cannot_fill_is_an_error():
     with pytest.raises(ConvertError, match=r"^b, share: 0.5 of the mixture are 30 samples, and it gives 20; lower it"):
         by_share({"a": 30, "b": 20}, {"b": 0.5})
+    assert by_share({"a": 30, "b": 20}, {"a": 0, "b": 1}) == {"a": 0, "b": 20}
 
 
 def test_sizes_are_needed_for_areas_of_pixels_alone():
