@@ -193,7 +193,7 @@ class AnyForm(Form):
             wide, text = text, text.translate(_WIDE)
             if text != wide and all([span.form == "tool" for span in spans]):  # noqa: C419 (faster so)
                 spans = sorted(self._spans(text), key=_by_place)
-        if "px" in text:
+        if "px" in text or "\\right" in text:
             text = _UNIT.sub(lambda unit: " " * len(unit[0]), text)
         found: list[Candidate] = []
         fenced = text.count("```") % 2 and not text.rstrip().endswith("```")  # a fence that never closes
@@ -227,6 +227,8 @@ class AnyForm(Form):
                 else:
                     for act, (first, last) in zip(acts, parts(begin, end, len(acts)), strict=True):
                         yield Candidate(first, last, _form_of_call(text[begin:end], library, act), act, library)
+            if "#" in text and "pyautogui." in text:
+                yield from [Candidate(*match.span(), "tool", None) for match in _COMMENT.finditer(text)]
             if "Image_" in text:
                 yield from crops_in(text)
         if "<" in text:
@@ -243,18 +245,15 @@ class AnyForm(Form):
         words = name.lower()
         return any([tool in words for tool in (*TOOLS, *self.tools)])  # noqa: C419 (faster so)
 
-    def _objects(self, text: str, spans: list[tuple[int, int, dict[Any, Any] | None]]) -> Iterator[Candidate]:
+    def _objects(self, text: str, spans: list[tuple[int, int, Any]]) -> Iterator[Candidate]:
         opened = False  # in a list that has not closed yet
         listed: list[Candidate] = []
         for begin, end, value in spans:
             before, after = text[:begin].rstrip()[-1:], text[end:].lstrip()[:1]
-            if value is None:
-                item: Any = loosely(text[begin:end])
-            else:
-                item = value
+            item = value if isinstance(value, dict) else loosely(text[begin:end])
             if item is None:
                 continue
-            made = list(self._acts(item, begin, end))
+            made = self._acts(item, begin, end)
             opened = before == "[" or (opened and before == ",")
             if opened and after != "]":
                 listed += made
@@ -264,20 +263,16 @@ class AnyForm(Form):
                 continue
             yield from [*listed, *made]
             opened, listed = False, []
-        yield from [each._replace(act=None) for each in listed]
+        closed = listed and text[end:].lstrip()[1:].lstrip()[:1] == "]"  # behind a last comma
+        yield from [each if closed else each._replace(act=None) for each in listed]
 
-    def _acts(self, item: Mapping[Any, Any], begin: int, end: int) -> Iterator[Candidate]:
+    def _acts(self, item: Mapping[Any, Any], begin: int, end: int) -> list[Candidate]:
         """The acts of an object; the object itself as "tool" where it is none, so that nothing in it is read."""
         several = next((item[key] for key in ("actions", "tool_calls") if isinstance(item.get(key), list)), [item])
         members = [member for member in several if isinstance(member, dict)]
-        count = 0
-        for member, (first, last) in zip(members, parts(begin, end, len(members)), strict=True):
-            candidate = self._act(member, first, last)
-            if candidate is not None:
-                count += 1
-                yield candidate
-        if not count:
-            yield Candidate(begin, end, "tool", None)
+        spans = parts(begin, end, len(members))
+        made = [self._act(member, *span) for member, span in zip(members, spans, strict=True)]
+        return [each for each in made if each is not None] or [Candidate(begin, end, "tool", None)]
 
     def _act(self, item: Mapping[Any, Any], begin: int, end: int) -> Candidate | None:
         item = {_key(key): value for key, value in item.items()}
@@ -366,14 +361,15 @@ _THINKS = re.compile(
 )
 _THOUGHTS = re.compile(
     rf"^{SPACE}(?:#+ Step [0-9]+:?\n)?(?:#+ )?\**"
-    rf"(?:{either_case('thoughts?|reason(?:ing)?|reflection|observation|analysis|explanation')})\**:"
+    rf"(?:{either_case('thoughts?|reason(?:ing)?|reflection|observation|analysis|explanation')})(?:\**:| #+\n)"
 )
-_ACTION = on_use(rf"\n[ \t]*(?:#+ )?\**(?:{either_case('actions?|(?:final )?answer|code')})\**:")
+_ACTION = on_use(rf"\n[ \t]*(?:#+ )?\**(?:{either_case('actions?|(?:final )?answer|code')})(?:\**:| #+\n)")
+_COMMENT = on_use(r"(?:^|\n)[ \t]*#(?:[ \t]*pyautogui\.|(?![^\n]*pyautogui\.))[^\n]*|(?<=\))[ \t]+#[^\n]*")
 _OPEN_END = on_use(rf"(?:[(\[{{][^()\[\]{{}}<>]*|</?[A-Za-z_|]*|<(?:\|box_start\||{TAG})>[^<>]*)$")
 _TAIL = 200  # characters in which a bracket is looked for that opens and does not close
 LINK = "<link>"
 _WIDE = str.maketrans("（），：［］【】｛｝；\u200b\ufeff", "(),:[][]{};  ")
-_UNIT = re.compile("(?<=[0-9]) ?px(?![A-Za-z])")
+_UNIT = re.compile(r"(?<=[0-9]) ?px(?![A-Za-z])|\\(?:left|right)(?=[()\[\]])")
 
 
 def answer_of(text: str) -> str:
@@ -404,6 +400,7 @@ def _last(text: str, pattern: re.Pattern[str]) -> str:
 
 _PLACE_KEYS = frozenset({*KEYS["start"], *KEYS["place"], *KEYS["box"]}) - MAY_BE_WORDS - {"from"}
 _WAITING = {"duration", "thought"}
+_OF_TOOLS = ("response", "output")  # what a tool gives back: nothing there refuses nothing
 _SAID = ("answer", "result", "response", "output", "final_answer", "prediction")
 
 
@@ -429,7 +426,7 @@ def _said(item: Mapping[Any, Any], begin: int, end: int) -> Candidate | None:
             return Candidate(begin, end, "json_coordinate", act)
         if not isinstance(value, str | dict) and (place := place_of(value)):
             return Candidate(begin, end, "json_coordinate", Act("", place))
-        if key in item and (value is None or value in _NONE):
+        if key in item and (value is None or value in _NONE) and key not in _OF_TOOLS:
             return Candidate(begin, end, "json_refusal", REFUSED)
     return None
 
@@ -445,17 +442,14 @@ def _sole_act(text: str) -> Act | None:
     return acts[0][0] if len(acts) == 1 and acts[0] else None
 
 
+_FORMS_OF_KEYS = {"point_2d": "json_2d", "bbox_2d": "json_2d", "POINT": "json_compact", "mean": "json_distribution"}
+
+
 def _form_of_object(item: Mapping[Any, Any], act: Act, called: bool) -> str:
     if not act.place:
         return "action_json"
-    for key, form in (
-        ("point_2d", "json_2d"),
-        ("bbox_2d", "json_2d"),
-        ("POINT", "json_compact"),
-        ("mean", "json_distribution"),
-    ):
-        if key in item:
-            return form
+    if form := next((_FORMS_OF_KEYS[key] for key in item if key in _FORMS_OF_KEYS), ""):
+        return form
     return "tool_call" if called else "json_xy" if "x" in item or "path" in item else "json_coordinate"
 
 
@@ -542,7 +536,7 @@ _MARKED = "|".join(
     [
         _MARKS.pattern,
         f"[0-9]\\.?(?:{SPACE}px)?(?:{SPACE}[,\uff0c]{SPACE}|{SPACES})-?[0-9.]",
-        f"[=:\uff1a≈]{SPACE}-?[0-9.]",
+        f"[=:\uff1a≈为是][\"'*`]*{SPACE}-?[0-9.]",
         *[re.escape(sign) for sign in _SIGNS if not _MARKS.search(sign)],
         "(?:^|[\t\n])action:",
         rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:{'|'.join(WORDS)}|TYPE:|SCROLL:)|[A-Za-z_]+{BLANKS},)",

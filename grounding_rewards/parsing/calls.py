@@ -16,6 +16,7 @@ from grounding_rewards.parsing.objects import (
     act_of,
     decoded,
     end_of_object,
+    number_in,
     written_place,
 )
 from grounding_rewards.parsing.texts import NUMBER, SPACE, number, on_use
@@ -207,13 +208,13 @@ def _add_plain(name: str, plain: list[Any], item: dict[str, Any], library: bool)
 def _add_places(kind: str, plain: list[Any], item: dict[str, Any], library: bool) -> bool:
     """Do the same for actions at a place: lists are places, numbers are x and y, or the distance of a scroll."""
     places = [value for value in plain if isinstance(value, list)]
-    numbers = [value for value in plain if type(value) in (int, float)]
+    numbers = [each for value in plain if (each := number_in(value)) is not None]
     for value in plain:
         if isinstance(value, str) and kind in ("scroll", "swipe") and value.lower() in _DIRECTIONS:
             item.setdefault("direction", value)
         elif isinstance(value, str) and kind in _ARG_CLICKS and value in _BUTTONS:
             item.setdefault("button", value)
-        elif isinstance(value, str | bool) and not library:
+        elif isinstance(value, str | bool) and not library and number_in(value) is None:
             return False
     if kind == "scroll" and (library or len(numbers) == 1):
         item.setdefault("pixels", numbers[0] if numbers else 0)  # pyautogui.scroll(-5, x, y)
@@ -222,6 +223,8 @@ def _add_places(kind: str, plain: list[Any], item: dict[str, Any], library: bool
         places += [numbers[:2], numbers[2:4]]
     elif len(numbers) >= 2:
         boxed = len(numbers) == 4 and not library and kind != "scroll"
+        if boxed and (numbers[0] > numbers[2] or numbers[1] > numbers[3]):
+            return False  # long_press(300, 200, 600, 1)
         places.append(numbers if boxed else numbers[:2])
         if kind == "click" and len(numbers) > 2 and not boxed:
             item.setdefault("clicks", numbers[2])  # pyautogui.click(x, y, 2)
@@ -240,7 +243,7 @@ _TOKEN = re.compile(r"""[^()\[\]{,'"]+|[()\[\]{,'"]""")
 _OBJECT = re.compile(r"""\{[ \t\r\n]*["'A-Za-z_]""")
 # A quote without a comma or bracket after it is part of the text, as in 'it's'.
 _QUOTED = {quote: re.compile(rf"(?:[^{quote}\\]+|\\.|{quote}(?!{SPACE}[,)\]]))*", re.DOTALL) for quote in ("'", '"')}
-_KEY = on_use(rf"([A-Za-z_][A-Za-z0-9_]*){SPACE}={SPACE}")
+_KEY = on_use(rf"([A-Za-z_][A-Za-z0-9_]*(?={SPACE}=)|[xyXY](?={SPACE}:)){SPACE}[=:]{SPACE}")
 
 
 def calls_in(text: str) -> Iterator[tuple[int, int, str, str, list[Act] | None]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from grounding_rewards.actions import AT_A_PLACE, Act, canonical, is_known
+from grounding_rewards.actions import AT_A_PLACE, Act, canonical, is_click, is_known
 from grounding_rewards.parsing.objects import MOST, OPENAI, act_of
 from grounding_rewards.parsing.patterns import GAP, PLACE, SPACES, either_case, place_in
 from grounding_rewards.parsing.readers import read_cropped, read_points
@@ -134,7 +134,10 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
         word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front[-_NEAR:])
         if word and word[1].lower() not in _NOUNS and not is_known(word[1]):
             return candidate._replace(act=Act(word[1], act.place))
-    verb = _SENTENCE.search(front) or (None if front.isascii() else _CHINESE.search(front))
+    chinese = not front.isascii()
+    verb = _SENTENCE.search(front) or (_CHINESE.search(front) if chinese else None)
+    if chinese and (behind := _CHINESE_BEHIND.match(text, candidate.end)):
+        return candidate._replace(act=Act(behind[1], act.place))
     if verb:  # "Double-click the icon at (5, 6)"
         said = next(filter(None, verb.groups()))
         leads = verb["typed"] or verb["move"]  # to a click, where the sentence goes on to one
@@ -142,7 +145,12 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
         clicked = clicked or (verb["move"] and _THEN_CLICK.match(text, candidate.end))
         return candidate if clicked else candidate._replace(act=Act(said, act.place))
     named = _ALIAS_NAMES.finditer(front + text[candidate.begin : candidate.begin + 16])
-    return candidate._replace(act=None) if any(_kind(match) not in ("", "click") for match in named) else candidate
+    kinds = {kind: match["call"] or match["opens"] for match in named if (kind := _kind(match))}
+    if kinds.keys() <= {"click"}:
+        return candidate
+    (kind, opens), *others = kinds.items()
+    alone = not (others or opens) and (kind == "hover" or is_click(kind))  # the others need more than a place
+    return candidate._replace(act=act._replace(name=kind) if alone else None)
 
 
 _FAR, _NEAR = 200, 80
@@ -271,7 +279,7 @@ _PLACE = r"(?:[\"']?[(\[][(\[ \t]*-?[.0-9]|<[|a-z_]+>|\{[ \n]*[\"']|[xX][ \t]*[=
 _ALIASES = (
     rf"(?P<call>{_WORD})\((?P<ending>(?:s|es|ed)\))?",
     rf"{_KEY}(?P<named>{_PHRASE})(?P<prose>[ \t]+[A-Za-z])?",
-    rf"(?:type|name|{either_case('operation|command|tool')})[\"'*]*{SPACE}[:=>][*]*{SPACE}[\"']?(?P<typed>{_WORD})",
+    rf"(?:type|name|{either_case('operation|command|tool')})[\"'*]*{SPACE}[:=>][*]*{SPACE}[\"']?(?P<typed>{_PHRASE})",
     rf"""(?P<before>{_PHRASE})(?:["'],)?(?:[ \t]+(?:{"|".join(_BEFORE_PLACES)}))?(?:{SPACE}(?:[:=]|->))?"""
     rf"{SPACE}{_PLACE}",
     rf"<(?P<opens>{_WORD})>(?![^<>]*</)",
@@ -280,18 +288,20 @@ _ALIASES = (
 _SENTENCE_ACTION = either_case(
     "(?:double|triple|right|middle|long)[ -]?(?:click|tap|press)|scroll|swipe|drag|hover|type"
 )
-_SENTENCE_NEXT = either_case("up|down|left|right|over|on|the|this|that|it|an?|from")
+_SENTENCE_NEXT = either_case("up|down|left|right|over|on|at|the|this|that|it|an?|from")
 _SENTENCE = on_use(
     rf"""(?<![A-Za-z_])(?:({_SENTENCE_ACTION})[ \t]+(?:(?:{_SENTENCE_NEXT})(?![A-Za-z])|["'“`])"""
     rf"""|(?P<typed>{either_case("enter|write")})[ \t]+["'“`]"""
     rf"""|(?P<move>{either_case("move")})[ \t]+(?:the|your)[ \t]+(?:mouse|cursor|pointer))[^.!?\n(\[{{<]*$"""
 )
+_CHINESE_ACTION = "双击|雙擊|右键点击|右鍵點擊|长按|長按|悬停|懸停|滑动|滑動|滚动|滾動|拖动|拖動|拖拽|输入|輸入"
 _CHINESE = on_use(
     r"(?:^|[。，；,.;:\n])[ 我请先再将会要]*(?P<move>)(?P<typed>)"
-    r"(双击|右键点击|长按|悬停|滑动|滚动|拖动|拖拽|输入)(?![框条栏块法])"
+    rf"({_CHINESE_ACTION})(?![框条栏块法])"
     r"[^.!?。\n点(\[{<]*$"
 )
-"""An action that a sentence tells to do, up to the place."""
+_CHINESE_BEHIND = on_use(rf"{SPACE}[处處](?:进行)?({_CHINESE_ACTION})")
+"""An action that a sentence tells to do, up to the place; behind it in Chinese."""
 _QUOTED = re.compile("""(?<![A-Za-z])["'“`][^"'”`]*(?:["'”`]|$)""")
 _CLICKED = on_use(
     f"(?<![A-Za-z])(?<!the )(?:{either_case('(?:left[ -])?(?:click(?:ing)?|tap(?:ping)?|select(?:ing)?)')})(?![A-Za-z])"
@@ -307,22 +317,22 @@ def _kind(match: re.Match[str]) -> str:
     """Return the named action in the vocabulary's words; "" if there is none."""
     if match["call"]:
         return "" if match["ending"] else _known(match["call"])  # "tap(s)" is prose
-    if match["typed"]:
-        kind = _known(match["typed"])
-        return kind if match["typed"] in OPENAI or kind in AT_A_PLACE else ""
     if match["opens"]:
         kind = _known(match["opens"])
         return kind if _is_sure(match["opens"], kind) else ""
-    words = match["named"] or match["before"]
+    words = match["typed"] or match["named"] or match["before"]
     first, _, last = words.replace("-", " ").partition(" ")
     kind = _known(f"{first}_{last}") if last else ""
+    if match["typed"]:  # a name: "scroll bar" is no action's
+        kind = _known(first) if last in ("", *_BEFORE_PLACES) else kind
+        return kind if first in OPENAI or kind in AT_A_PLACE else ""
     if kind:
         return kind
     if match["named"]:
         kind = _known(first)
         return kind if not (last or match["prose"]) or _is_sure(first, kind) else ""
     word = first if last in _BEFORE_PLACES else last or first
-    kind = _known(word)
+    kind = "" if word.lower() in _NOUNS else _known(word)
     return kind if _is_sure(word, kind) else ""
 
 
@@ -351,6 +361,7 @@ _TAGS = on_use(
 _TAGS_OF_POINTS = frozenset({"point", "position", "center"})
 _TAGS_OF_PLACES = frozenset({
     *_TAGS_OF_POINTS, "box", "bbox", "coordinate", "coordinates", "answer", "location", "loc", "click_point", "target",
+    "pos", "result", "output", "response", "final_answer",
 })  # fmt: skip
 
 
@@ -398,16 +409,16 @@ def _of_tag(match: re.Match[str]) -> tuple[str, list[Act | None]]:
     return "xy_tags" if groups["ax"] else form, [Act(named, place_in(match))]
 
 
-_ASIDE = on_use(
-    r"<(?:(ref|reason(?:ing)?|analysis|explanation|rationale|scratchpad|operation|conclusion)>|\|object_ref_start\|>)"
-)
+_REASONS = either_case("ref|reason(?:ing)?|analysis|explanation|rationale|scratchpad")
+_BESIDE = either_case("operation|conclusion|plan|caption|description|perception|observation|reflection|summary")
+_ASIDE = on_use(rf"<(?:({_REASONS}|(?P<beside>{_BESIDE}))>|\|object_ref_start\|>)")
 
 
 def asides_in(text: str) -> Iterator[Candidate]:
     """Labels and reasons in tags, and summaries beside an answer in tags, as "tool"."""
     end, answered = 0, any(map(text.__contains__, ("<answer>", "<action>", "<point>")))
     for match in _ASIDE.finditer(text):
-        if match.start() >= end and (answered or match[1] not in ("operation", "conclusion")):
+        if match.start() >= end and (answered or not match["beside"]):
             closing = f"</{match[1]}>" if match[1] else "<|object_ref_end|>"
             close = text.find(closing, match.end())
             end = close + len(closing) if close >= 0 else len(text)
@@ -431,21 +442,23 @@ def crops_in(text: str) -> Iterator[Candidate]:
 
 
 _LABELS = either_case(
-    "(?:click[ _])?points?|coordinates?|coord|positions?|pos|location|loc|cent(?:er|re)|xy|pixel|target"
-    "|(?:final[ _])?answer|output|result|bbox(?:_2d)?|(?:bounding[ _])?box"
+    "(?:(?:click|target|tap)[ _])?(?:points?|coord(?:inate)?s?|positions?|pos|location|loc|cent(?:er|re)|pixel)"
+    "|x ?, ?y|xy|target|(?:final[ _])?answer|output|result|bbox(?:_2d)?|(?:bounding[ _])?box"
 )
-_IS = rf"(?:{SPACE}[:=][*`_]*{SPACE}[*`_]*|[ \t]+(?:is|are)(?:[ \t]+at)?:?[ \t]+)"
+_IS = rf"(?:{SPACE}[:=为是][*`_]*{SPACE}[*`_]*|[ \t]+(?:is|are)(?:[ \t]+at)?:?[ \t]+)"
 _AT = f"(?:{either_case('click(?:ing)?|tap(?:ping)?|located')})[ \t]+at[ \t]+"
 _MORE = r"(?:[ \t]*[,;/x×-]|(?:[ \t]*,)?[ \t]+(?:or|and|to|of))?[ \t]*-?[0-9]"
 _BOXED = rf"\\f?boxed\{{(?:{PLACE.replace('?P<', '?P<t')}\}}|[^{{}}]*\Z)"
-_SIDE = f"(?:{either_case('(?:x|y)(?:_?min|_?max|1|2)?|left|top|right|bottom|w(?:idth)?|h(?:eight)?')})"
-_SIDED = rf"{_SIDE}(?:[ _-]coordinate|坐标)?[\"'*]*{SPACE}[:=≈]{SPACE}{NUMBER}(?![0-9.%])"
+_SIDE = either_case("(?:(?:c|center_|click_)?(?:x|y)(?:_?min|_?max|1|2)?|left|top|right|bottom|w(?:idth)?|h(?:eight)?)")
+_DECORATION = "[\"'*`$]*"
+_SIDED = rf"{_SIDE}(?:[ _-]coordinate| ?坐标)?{_DECORATION}{SPACE}[:=≈为是]{_DECORATION}{SPACE}{NUMBER}(?![0-9.%])"
+_NEXT_SIDE = rf"{_DECORATION}(?:{GAP}|{SPACE}[;|]{SPACE}|{SPACES}and{SPACES})(?:[-*][ \t]+)?{_DECORATION}"
 _FIELD = on_use(
-    rf"(?<![A-Za-z_])(?:(?:(?:{_LABELS}|坐标|答案|位置)[*`_]*{_IS}|{_AT}){_BARE}(?![0-9.%A-Za-z]|{_MORE})"
-    rf"|(?P<axes>{_SIDED}(?:(?:{GAP}|{SPACE};{SPACE}|{SPACES}and{SPACES})[\"'*]*{_SIDED})+)|{_BOXED})"
+    rf"(?<![A-Za-z_])(?:(?:(?:{_LABELS}|坐标|座標|좌표|答案|位置)[*`_)\]]*{_IS}|{_AT}){_BARE}(?![0-9.%A-Za-z]|{_MORE})"
+    rf"|(?P<axes>{_SIDED}(?:{_NEXT_SIDE}{_SIDED})+)|{_BOXED})"
 )
-_MAY_BE_FIELD = on_use(r"[:=≈][*`_\s]*-?[.0-9]|(?:is|are|at|on):?[ \t]+-?[.0-9]|boxed\{")
-_SIDES = on_use(rf"(?:^|[^A-Za-z_])({_SIDE})[^0-9.:=≈]*[:=≈]{SPACE}({NUMBER})")
+_MAY_BE_FIELD = on_use(r"[:=≈为是][*`_\s]*-?[.0-9]|(?:is|are|at|on):?[ \t]+-?[.0-9]|boxed\{")
+_SIDES = on_use(rf"(?:^|[^A-Za-z_])({_SIDE})[^0-9.:=≈]*[:=≈为是]{_DECORATION}{SPACE}({NUMBER})")
 _TABBED = on_use(r"(?:^|[\t\n])(?P<line>action:[^\n]*)")
 
 

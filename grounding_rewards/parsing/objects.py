@@ -30,21 +30,21 @@ _LOOSE = on_use(
 )
 
 
-def object_spans(text: str) -> list[tuple[int, int, dict[Any, Any] | None]]:
-    """Begin, end and value of what ``objects`` looks at, in order; None for what is neither JSON nor Python."""
+def object_spans(text: str) -> list[tuple[int, int, Any]]:
+    """Begin, end and value of the outermost braces, in order; None for what is neither JSON nor Python."""
     start, end = text.find("{"), text.rfind("}") + 1
     if start < 0 or end <= start:
         return []
     whole = text[start:end]
     if whole.count("{") == 1 and whole.count("}") == 1:
-        return [(start, end, _dict(decoded(whole)))]
+        return [(start, end, decoded(whole))]
     value = _json(whole)  # mostly the outermost braces are one object with others inside
     if isinstance(value, dict):
         return [(start, end, value)]
     spans = _spans(text, start)
     if len(spans) > 2 * MOST:
         spans = spans[:MOST] + spans[-MOST:]
-    return [(first, last, _dict(decoded(text[first:last]))) for first, last in spans]
+    return [(first, last, decoded(text[first:last])) for first, last in spans]
 
 
 _FIELD = on_use(
@@ -91,10 +91,6 @@ def _with_apostrophes(text: str) -> Any:
 
 def _in_json(match: re.Match[str]) -> str:
     return match[0] if match[1] is None else json.dumps(match[1].replace("\\'", "'"))
-
-
-def _dict(value: Any) -> dict[Any, Any] | None:
-    return value if isinstance(value, dict) else None
 
 
 def _json(text: str) -> Any:
@@ -146,21 +142,25 @@ _Place = tuple[float, ...]
 _EDGES = (("x1", "y1", "x2", "y2"), ("x_min", "y_min", "x_max", "y_max"), ("xmin", "ymin", "xmax", "ymax"),
           ("left", "top", "right", "bottom"))  # fmt: skip
 _SIDES = (("x", "y", "width", "height"), ("left", "top", "width", "height"), ("x", "y", "w", "h"))
+_ANY_SIDE = {side for sides in _SIDES for side in sides}
+_CENTRES = (("cx", "cy"), ("center_x", "center_y"), ("click_x", "click_y"))
 _STARTS = (("start_x", "start_y"), ("from_x", "from_y"), ("startX", "startY"))
 _ENDS = (("destination_x", "destination_y"), ("end_x", "end_y"), ("to_x", "to_y"), ("endX", "endY"), ("x2", "y2"))
 _END_ALONE = ("left_click_drag", "dragTo", "drag_to", "mouse_drag")
 _INFINITY = float("inf")
 
 
-def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[_Place, _Place] | None:
+def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any], name: str) -> tuple[_Place, _Place] | None:
     """Return the place and the other end, () for one that is absent; None if one of them cannot be read."""
     value, end = parts.get("place") or parts.get("box"), parts.get("to") or _held(item, _ENDS)
     if start := parts.get("start") or _held(item, _STARTS):
         value, end = start, end or value  # beside a start, a plain place is where it ends
     elif not value:
-        if item.get("x") is not None or item.get("y") is not None:
-            value = _corners(_held(item, _SIDES)) or _x_y(item)
-        elif edges := _held(item, _EDGES):
+        if centre := _held(item, _CENTRES):
+            value = centre
+        elif item.get("x") is not None or item.get("y") is not None:
+            value = (None if name else _corners(item)) or _x_y(item)  # an action is there, whatever size is beside
+        elif edges := _held(item, _EDGES) or _corners(item):
             value, end = edges, None
         elif "path" in item and not end:
             path = item["path"]
@@ -185,7 +185,7 @@ def place_of(value: Any) -> _Place | None:
         parts = _by_part(value)
         value = value if parts.get("name") else parts.get("place") or parts.get("box") or value
     if isinstance(value, dict):
-        value = _held(value, _EDGES) or _corners(_held(value, _SIDES)) or _x_y(value)
+        value = _held(value, _EDGES) or _corners(value) or _x_y(value)
     if not isinstance(value, list | tuple):
         return None
     if len(value) == 1 and isinstance(value[0], dict | str):
@@ -194,9 +194,7 @@ def place_of(value: Any) -> _Place | None:
         value = [number for pair in value for number in pair[:5]]  # of more than four numbers none are a place
     if len(value) != 2 and len(value) != 4:
         return None
-    if all(isinstance(number, str) and compiled(NUMBER).fullmatch(number.strip()) for number in value):
-        value = [limited(float(number)) for number in value]
-    place = tuple([number_of(number) for number in value])
+    place = tuple([number_in(number) for number in value])
     return None if None in place else place  # type: ignore[return-value]
 
 
@@ -206,10 +204,10 @@ def _x_y(item: Mapping[Any, Any]) -> tuple[Any, Any] | None:
     return None if isinstance(x, list) and len(x) > 1 else (x, y)
 
 
-def _corners(sides: list[Any] | None) -> list[float] | None:
-    """Return the corners of a box written as its left, top, width and height."""
-    numbers = [_numeral(side) for side in sides or ()]
-    if not numbers or None in numbers:
+def _corners(item: Mapping[Any, Any]) -> list[float] | None:
+    """Return the corners of a box written as its left, top, width and height; a size in front is the image's."""
+    numbers = [number_in(side) for side in _held(item, _SIDES) or ()]
+    if not numbers or None in numbers or next(key for key in item if key in _ANY_SIDE)[0] in "wh":
         return None
     x, y, width, height = [number or 0.0 for number in numbers]
     return [x, y, x + width, y + height]
@@ -301,7 +299,8 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
         if key in item and not (numbered or isinstance(item[key], str | dict)):
             return None
     parts = _by_part(item)
-    name, places = _key_name(parts, called), places_of(parts, item)
+    name = _key_name(parts, called)
+    places = places_of(parts, item, name)
     if not name and not (places and places[0]):  # a key may be the name: {"long_press": {"point": [5, 6]}}
         key, inner = next(((key, item[key]) for key in item if _is_name(key, item[key])), ("", None))
         if key:
@@ -384,7 +383,12 @@ def _by_part(item: Mapping[Any, Any]) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     for key, value in item.items():
         part = _PART_OF_KEY.get(key)
-        if part is None or part in parts or value is None or (value == _NO_TEXT and key == "input_text"):
+        if part is None or value is None or (value == _NO_TEXT and key == "input_text"):
+            continue
+        if part in parts:
+            held = parts[part]
+            if part in _PLACES and type(value) is type(held) is list and len(value) == len(held) and value != held:
+                parts[part] = "several places"
             continue
         if part in _PLACES and isinstance(value, str) and (place := written_place(value)):
             value = place
@@ -450,7 +454,7 @@ def _arguments(kind: str, parts: Mapping[str, Any]) -> dict[str, Any]:
             keys = (keys,)
     if isinstance(keys, tuple) and keys:
         arguments["keys"] = keys
-    seconds = _numeral(parts.get("duration"))
+    seconds = number_in(parts.get("duration"))
     if seconds is not None:
         arguments["duration"] = seconds
     return arguments
@@ -463,7 +467,7 @@ def _text(value: Any) -> str | None:
     return str(value) if type(value) is int and abs(value) <= COORDINATE_LIMIT else None  # str() of 4300 digits raises
 
 
-def _numeral(value: Any) -> float | None:
+def number_in(value: Any) -> float | None:
     """Return a number, or the number that a string writes; None for anything else."""
     if isinstance(value, str) and len(value) <= 20 and compiled(NUMBER).fullmatch(value.strip()):
         value = float(value.strip())  # strip knows more white space than float does
@@ -479,7 +483,7 @@ def _add_direction(name: str, parts: Mapping[str, Any], arguments: dict[str, Any
             arguments["direction"] = text.strip().lower()
             arguments.pop("text", None)  # the direction is no text of its own
             return
-    right, down, far = [_numeral(parts.get(part)) or 0.0 for part in ("right", "down", "far")]
+    right, down, far = [number_in(parts.get(part)) or 0.0 for part in ("right", "down", "far")]
     if name.lower() == "hscroll":
         right = right or far
     else:

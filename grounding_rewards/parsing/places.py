@@ -73,7 +73,7 @@ _GUARDS = (
     rf"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]|{_MORE}",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
     rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?{NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
-    "[\uff08-\uff5d\u3010\u3011\u25c1双右长悬滑滚拖输]",
+    "[\uff08-\uff5d\u3010\u3011\u25c1双雙右长長悬懸滑滚滾拖输輸]",
 )
 """Prose in which one of these occurs holds more than its sole place."""
 

@@ -424,13 +424,7 @@ def read_braced_action(text: str) -> list[Act] | None:
     return read_answer_action(text, braced=True)
 
 
-UI_R1 = Form(
-    "ui_r1",
-    read=read_answer_action,
-    usual=(f"^{_R1_USUAL}",),
-    signs=(GUI_R1_OPEN,),
-    begin=GUI_R1_OPEN,
-)
+UI_R1 = Form("ui_r1", read=read_answer_action, usual=(f"^{_R1_USUAL}",), signs=(GUI_R1_OPEN,), begin=GUI_R1_OPEN)
 """An action and its coordinate in the first pair of answer tags; thinking is not treated apart."""
 
 UI_R1_BRACED = replace(UI_R1, name="ui_r1_braced", read=read_braced_action)
@@ -559,15 +553,11 @@ def _with_places(name: str, body: str) -> Act | None:
 
 def _venus_read(text: str) -> list[Act] | None:
     """Return the calls of all complete action tags; None if one of them cannot be read."""
-    acts, start = [], text.find(VENUS_OPEN)
-    while start >= 0:
-        end = text.find(VENUS_CLOSE, start)
-        act = read_call(text[start + len(VENUS_OPEN) : end]) if end >= 0 else None
-        if act is None:
-            return None
-        acts.append(act)
-        start = text.find(VENUS_OPEN, end)
-    return acts
+    if text.rfind(VENUS_OPEN) > text.rfind(VENUS_CLOSE):
+        return None
+    held = call_texts(text, "action")
+    acts = [act for act in map(read_call, held) if act]
+    return acts if len(acts) == len(held) else None
 
 
 def _venus_usual(call: str) -> str:

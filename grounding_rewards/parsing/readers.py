@@ -391,13 +391,7 @@ def read_boxes(text: str) -> list[list[float]] | None:
     return [[float(number) for number in match.groups()] for match in _ANYWHERE.finditer(answer)] or None
 
 
-BOX_LIST = Form(
-    name="box_list",
-    read=read_boxes,
-    usual=(rf"^{SPACE}{_FOUR}{SPACE}$",),
-    formed=True,
-    signs=("[",),
-)
+BOX_LIST = Form("box_list", read=read_boxes, usual=(rf"^{SPACE}{_FOUR}{SPACE}$",), formed=True, signs=("[",))
 """A box, as GUI-G2 answers: integers or decimals, negative or not; no signs +, no exponents."""
 
 
