@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,7 +24,7 @@ from grounding_rewards.errors import PoolError, RecipeError, SpaceError
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings import groups
-from grounding_rewards.settings.declared import declared, flags_of
+from grounding_rewards.settings.declared import declared, flags_of, typed
 from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.training_sets import Shape
@@ -105,8 +105,7 @@ def group(
     """Return a function whose options are those of groups of settings, for an argument of a verb to stand for them."""
     # ``application.strict`` calls it with values by name, and ``made`` makes the argument of these, else the group.
     # ``checks`` are by setting, and ``beside`` are options that stand before the groups.
-    hints = [(own, get_type_hints(each)) for each in groups or (made,) for own in fields(each)]
-    declared = {own.name: (own, known[own.name]) for own, known in hints}
+    declared = typed(*(groups or (made,)))
 
     def make(**given: Any) -> Any:
         read = {name: own.metadata["read"] for name, (own, _) in declared.items() if own.metadata["read"]}

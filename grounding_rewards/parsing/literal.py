@@ -16,6 +16,7 @@ import re
 from typing import Any
 
 from grounding_rewards.literals import unique_keys
+from grounding_rewards.parsing.texts import on_use
 
 DEEPEST = 200
 """Brackets inside brackets beyond this are an error, as they are in Python."""
@@ -33,19 +34,19 @@ LARGEST_KEY = 2**60
 _SHORT = r"""{0}(?!{0}{0})[^{0}\\\r\n\0]*(?:\\(?:\r\n|[^\0])[^{0}\\\r\n\0]*)*{0}"""
 _LONG = r"""{0}{0}{0}[^{0}\\\0]*(?:(?:\\[^\0]|{0}(?!{0}{0}))[^{0}\\\0]*)*{0}{0}{0}"""
 _QUOTED = "|".join(form.format(quote) for form in (_LONG, _SHORT) for quote in "\"'")
-_TOKEN = re.compile(
+_TOKEN = on_use(
     r"""(?P<blank>[ \t\f\r\n]+|\#[^\r\n\0]*)|(?P<open>[\[({])|(?P<close>[\])}])|(?P<comma>[,:])"""
     r"""|(?P<number>[+-]?[ \t]*[0-9.](?:[eE][+-]|[0-9A-Za-z_.])*)"""
     rf"""|(?P<string>[uUrR]?(?:{_QUOTED}))|(?P<word>[A-Za-z]+)"""
     r"""|(?P<other>[\s\S])"""
 )
 # Of U only characters up to U+10FFFF: beyond them chr() raises.
-_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|[\s\S])")
+_ESCAPE = on_use(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|[\s\S])")
 _ESCAPED = {
     "\n": "", "\\": "\\", "'": "'", '"': '"',
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
 }  # fmt: skip
-_BRACKET = re.compile(r'[\[{]|[\]}]|"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_BRACKET = on_use(r'[\[{]|[\]}]|"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _CLOSER = {"[": "]", "(": ")", "{": "}"}
 _WORDS = {"True": True, "False": False, "None": None, "true": True, "false": False, "null": None}
 
@@ -228,9 +229,9 @@ def _escaped(match: re.Match[str]) -> str:
 
 # Calls: ``click(200*2, 300, button="left")``, with literals or sums as arguments.
 
-_CALL = re.compile(r"[ \t]*+([A-Za-z_][A-Za-z0-9_]*+)[ \t]*+\(")
-_KEY = re.compile(r"\s*+([A-Za-z_][A-Za-z0-9_]*+)\s*+=(?!=)")
-_FACTOR = re.compile(r"\s*+([-+*/]?)\s*+([-+]?[0-9.](?:[eE][+-]|[0-9A-Za-z_.])*+)\s*+")
+_CALL = on_use(r"[ \t]*+([A-Za-z_][A-Za-z0-9_]*+)[ \t]*+\(")
+_KEY = on_use(r"\s*+([A-Za-z_][A-Za-z0-9_]*+)\s*+=(?!=)")
+_FACTOR = on_use(r"\s*+([-+*/]?)\s*+([-+]?[0-9.](?:[eE][+-]|[0-9A-Za-z_.])*+)\s*+")
 _LARGEST_SUM = 2**53
 _JSON_WORDS = ("true", "false", "null")
 
@@ -307,7 +308,7 @@ _BLANK = rf" \t\v\f{_ENDS}\xa0\ufeff\u1680\u2000-\u200a\u202f\u205f\u3000"
 _LETTER = rf"[A-Za-z_$]|[^\x00-\x7f{_BLANK}]"
 # No character can be matched in two ways, so that an unclosed string takes linear time.
 _BODY = r"""{0}[^{0}\\\n\r]*(?:\\(?:\r\n|[\s\S])[^{0}\\\n\r]*)*{0}"""
-_TOKEN_5 = re.compile(
+_TOKEN_5 = on_use(
     rf"(?P<blank>[{_BLANK}]+|//[^{_ENDS}]*"
     r"|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<comma>[,:])"
     rf"|(?P<string>{_BODY.format(chr(34))}|{_BODY.format(chr(39))})"
@@ -315,12 +316,12 @@ _TOKEN_5 = re.compile(
     rf"|(?P<word>[+-](?:Infinity|NaN)|(?:{_LETTER})(?:{_LETTER}|[0-9])*)|(?P<other>[\s\S])"
 )
 _TWO = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a character beyond 16 bits, in two escapes
-_ESCAPE_5 = re.compile(rf"\\(?:(\r\n|[{_ENDS}]|{_TWO}|x[0-9a-fA-F]{{2}}|u[0-9a-fA-F]{{4}}|0(?![0-9])|[^0-9xu])|[\s\S])")
+_ESCAPE_5 = on_use(rf"\\(?:(\r\n|[{_ENDS}]|{_TWO}|x[0-9a-fA-F]{{2}}|u[0-9a-fA-F]{{4}}|0(?![0-9])|[^0-9xu])|[\s\S])")
 _ESCAPED_5 = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\r\n": ""}
 _ESCAPED_5.update(dict.fromkeys(_ENDS, ""))
 _WORDS_5: dict[str, Any] = {"true": True, "false": False, "null": None}
 _WORDS_5.update({f"{sign}{name}": float(f"{sign}{name}") for sign in ("", "+", "-") for name in ("Infinity", "NaN")})
-_JOINERS = re.compile("(?<=.)[\u200c\u200d]|[$]")  # characters of names that Python's have not
+_JOINERS = on_use("(?<=.)[\u200c\u200d]|[$]")  # characters of names that Python's have not
 
 
 class _Open5(_Open):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, field, fields
-from typing import Any
+from typing import Any, get_type_hints
 
 from grounding_rewards.errors import EngineError, GroundingRewardsError
 
@@ -34,6 +34,12 @@ def flags_of(declared: Field[Any]) -> tuple[str, ...]:
     """Return the names of a setting's option."""
     flags: tuple[str, ...] = declared.metadata["flags"]
     return flags or (f"--{declared.name.replace('_', '-')}",)
+
+
+def typed(*groups: type) -> dict[str, tuple[Field[Any], Any]]:
+    """Return the settings of groups by name, each with its type."""
+    hints = [(own, get_type_hints(own)) for own in groups]
+    return {each.name: (each, kinds[each.name]) for own, kinds in hints for each in fields(own)}
 
 
 def declared(group: type, name: str) -> Field[Any]:

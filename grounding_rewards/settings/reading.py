@@ -7,11 +7,11 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field
 from functools import cache
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 from grounding_rewards import catalogue
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
@@ -19,7 +19,7 @@ from grounding_rewards.literals import unique_keys, yaml_values
 from grounding_rewards.plugins.loading import names_code
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings import groups
-from grounding_rewards.settings.declared import check_whole, flags_of
+from grounding_rewards.settings.declared import check_whole, flags_of, typed
 
 RECIPE = "recipe"
 TABLES: Mapping[str, Sequence[type]] = {
@@ -40,7 +40,7 @@ MANIFESTS = ("_rollout.manifest.json", "_score.manifest.json")
 @cache
 def known(table: str) -> dict[str, tuple[Field[Any], Any]]:
     """Return the settings of a table by name, each with its type."""
-    return {each.name: (each, get_type_hints(own)[each.name]) for own in TABLES[table] for each in fields(own)}
+    return typed(*TABLES[table])
 
 
 @dataclass(frozen=True)
