@@ -174,12 +174,11 @@ def steps_by_rule(
         answers = [each if each is None or isinstance(each, str) else json.dumps(each, default=str) for each in values]
         acts = _acts(recipe, answers, sizes, file)
         for index, (row, size, answer, act) in enumerate(zip(batch.rows, sizes, answers, acts, strict=True)):
-            row, step = _read(layout, row, size, folder, f"{file}, {batch.place(index)}")
+            row, step, golds = _read(layout, row, size, folder, f"{file}, {batch.place(index)}", rules)
             group, place = str(row.get(benchmark.label, "")), int(row[number]) if str(row[number]).isdecimal() else 0
             verdicts: dict[str, bool | None] = {}
             for rule in rules:
-                gold = layout.gold(row) if rule.name in layout.own else rule.gold(step)
-                verdict, form = _judged(rule, answer, act, gold, size)
+                verdict, form = _judged(rule, answer, act, golds[rule.name], size)
                 verdicts[rule.name] = verdict.step
                 forms[rule.name, form] += 1
                 placed = bool(step.act.place) and step.act.name != "scroll"
@@ -229,9 +228,10 @@ def _object(path: Path) -> list[Row] | None:
         return None  # whose error says more
     if not isinstance(value, dict):
         return None
-    parts = {name: each for name, each in value.items() if isinstance(each, list) and isinstance(each[:1], list)}
+    parts = {name: each for name, each in value.items() if isinstance(each, list)}
     if parts and all(isinstance(inner, list) for each in parts.values() for inner in each):
-        return [{"subset": name, **row} for name, each in parts.items() for own in each for row in own]
+        rows = [(name, row) for name, each in parts.items() for own in each for row in own]
+        return [{"subset": name, **row} for name, row in rows if isinstance(row, dict)]
     if any(not isinstance(each, dict) for each in value.values()):
         return [value]
     return [{"id": name, **each} for name, each in value.items()]
@@ -245,13 +245,20 @@ def _layout(benchmark: StepBenchmark, row: Row, file: str) -> StepLayout:
     return near
 
 
-def _read(layout: StepLayout, row: Row, size: Size, folder: Path, where: str) -> tuple[Row, Step]:
-    """Return a row, with what files hold that it names, and its step."""
+def _read(
+    layout: StepLayout, row: Row, size: Size, folder: Path, where: str, rules: Sequence[StepRule]
+) -> tuple[Row, Step, dict[str, Any]]:
+    """Return a row, with what files hold that it names, its step, and what is right in the form of each rule."""
     if layout.sized and size is None:
         raise TableError(f"{where}: image_size: got nothing; expected width and height, or the screenshot beside it")
     try:
         row = {**row, **{name: (folder / row[name]).read_text("utf-8") for name in layout.files}}
-        return row, layout.read(row, size)
+        step = layout.read(row, size)
+        return (
+            row,
+            step,
+            {each.name: layout.gold(row) if each.name in layout.own else each.gold(step) for each in rules},
+        )
     except TargetError as error:
         came = short_repr(error.came, 60)
         raise TableError(f"{where}: {error.field}: got {came}; expected {error.expected}") from None

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from grounding_rewards.actions import Act, canonical, normalised, opposite
+from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TargetError
 from grounding_rewards.evaluators.compare import apart, decoded, direction, numbers
 from grounding_rewards.evaluators.judging import benchmark_name
@@ -47,18 +48,19 @@ def steps_of(row: Row) -> Iterator[dict[str, Any]]:
     if not inner:
         yield dict(row)
         return
-    whole = {**row.get("task_info", {}), **{name: value for name, value in row.items() if name != inner}}
-    yield from ({"step_id": number, **whole, **each} for number, each in enumerate(row[inner]))
+    whole = {**_object(row.get("task_info")), **{name: value for name, value in row.items() if name != inner}}
+    yield from ({"step_id": number, **whole, **_object(each)} for number, each in enumerate(row[inner]))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    """Return an object; an empty one in place of anything else, which lacks what a step needs."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def size_of(row: Row) -> Size:
     """Return the size of a row's screenshot as the row says it; None where it does not."""
-    for names in ("image_width,image_height", "width,height", "w,h"):
-        wide, high = (row.get(each) for each in names.split(","))
-        if isinstance(wide, int | float) and isinstance(high, int | float):
-            return float(wide), float(high)
-    size = row.get("image_size") or row.get("device_info")
-    return size_of(size) if isinstance(size, Mapping) else (float(size[0]), float(size[1])) if size else None
+    own = [row.get("image_width"), row.get("image_height")]
+    return next(filter(None, map(read_size, (own, row, row.get("image_size"), row.get("device_info")))), None)
 
 
 def _act(name: str, place: Sequence[float] = (), **arguments: Any) -> Act:

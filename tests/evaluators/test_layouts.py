@@ -178,6 +178,26 @@ def test_a_wrong_file_of_each_layout_is_one_clear_error(tmp_path, name, wrong):
     assert len(said) < 400 + len(str(path))
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("ui-s1", [{**UI_S1, "response": "x", "steps": ["x", [1]]}]),  # steps that are no objects
+        ("odyssey", [{**ODYSSEY, "response": "x", "task_info": None, "steps": [None]}]),
+        ("aitz", [{**FILES["aitz"][1][0], "response": "x", "ui_text": "junk"}]),
+        ("mind2web", [{**MIND, "response": "x", "image_width": 0}]),
+        ("mind2web", [{**MIND, "response": "x", "image_width": None, "image_size": "x"}]),
+    ],
+)
+def test_odd_values_of_a_file_are_one_clear_error(tmp_path, name, content):
+    with pytest.raises(TableError, match=r"a\.json"):
+        evaluate_steps(written(tmp_path, content), FILES[name][0], "all")
+
+
+def test_what_is_no_object_in_lists_by_subset_is_no_step(tmp_path):
+    path = written(tmp_path, {"general": [[{**SEECLICK, "response": "x"}, 5], [5]], "touch": [[5]]})
+    assert [each.figures[0].of for each in evaluate_steps(path, "aitw", "seeclick").rules] == [1]
+
+
 def test_tfrecords_are_named_as_what_they_are(tmp_path):
     (tmp_path / "android_control-00000-of-00020").write_bytes(b"\x1f\x8b")
     for path in (tmp_path, *tmp_path.iterdir()):
