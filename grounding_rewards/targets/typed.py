@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, compress, count
-from operator import attrgetter, itemgetter
+from operator import attrgetter, eq, itemgetter, le
 from types import GenericAlias
 from typing import Any, NamedTuple, get_type_hints
 
@@ -28,6 +28,11 @@ _NUMBERS, _LISTS, _NAMES, _NOTHING = {int, float}, {list, tuple}, {str, int, typ
 _SIZES = ("image_size", "model_image_size")
 _FLAT = ("bbox", "id", *_SIZES, "space", "task", "trajectory", "step", "num_steps")  # the commonest first
 _KINDS = {name: GenericAlias(list, kind) for name, kind in get_type_hints(Target, include_extras=True).items()}
+
+Extent = tuple[tuple[float, float, float, float], bool]
+"""The least number of all boxes, the largest x and y, and the least of each box's largest; True where one is flat."""
+
+_NO_SPAN = (np.inf, -np.inf, -np.inf, np.inf)
 
 
 class Boxes(Sequence[Any]):
@@ -81,24 +86,25 @@ class Typed(NamedTuple):
     rows: Sequence[Target | None]  # n targets; None stands for one that needs care
     box: Floats | None = None  # (n, 4) the boxes of n lone boxes; None where there is anything else
     fields: frozenset[str] = frozenset()  # the fields that any of n lone boxes has
+    extent: Extent = (_NO_SPAN, False)  # of n lone boxes
 
 
 def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpace | None = None) -> Typed:
     """Read n targets of one kind; ``Boxes`` must fit the native form, and ``space`` is that of targets without one."""
     if type(items) is Boxes:
-        return _lone(items.box, items.beside, items.space or space)
+        return _lone(items.box, items.beside, items.space or space) or Typed([None] * len(items))
     kinds = set(map(type, items))
     kind = kinds.pop() if len(kinds) == 1 else None
     exact = False
     if kind is list and (native is None or native.bare_box):
-        if (box := _in_order(_numbers(items, 4))) is not None:
-            return _lone(box, {}, space)
+        if lone := _lone(_numbers(items, 4), {}, space):
+            return lone
         rows = [None if box is None else Target(box) for box in _converted(items, Box)]
     elif kind is dict and (native is None or native.lists_alone):
         columns = _columns(items)
         exact = columns is not None
-        if columns and (box := _in_order(columns.pop("bbox", None))) is not None:
-            return _lone(box, columns, space)
+        if columns and (lone := _lone(columns.pop("bbox", None), columns, space)):
+            return lone
         rows = _converted(items, Target)
     elif kind is str and (native is None or native.lists_alone):
         if len(set(items)) < len(items):  # many rollouts of one sample share a text
@@ -108,25 +114,50 @@ def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpac
             if type(once.rows) is Boxes and box is not None:
                 shared = once.rows.take
                 taken = Boxes(box, lambda some: shared([places[place] for place in some]), space=space)
-                return Typed(taken, box)
-            return Typed(list(map(once.rows.__getitem__, places)), box, once.fields)
+                return Typed(taken, box, extent=once.extent)
+            return Typed(list(map(once.rows.__getitem__, places)), box, once.fields, once.extent)
         quotes = "".join(items).count('"')  # a key that comes twice, of which msgspec keeps the last, leaves some over
-        if quotes == 2 * len(items) and (box := _in_order(_lone_boxes(items))) is not None:
-            return _lone(box, {}, space)
+        if quotes == 2 * len(items) and (lone := _lone(_lone_boxes(items), {}, space)):
+            return lone
         rows = [_decoded(text) for text in items]
         fields = None if None in rows else _flat_fields(rows, quotes)
         if exact := fields is not None:
             boxes = list(map(attrgetter("bbox"), rows))
-            if None not in boxes and (box := _in_order(_array(chain.from_iterable(boxes), 4 * len(boxes)))) is not None:
-                return Typed(rows, box + 0.0, fields or frozenset())  # no -0.0
+            if None not in boxes and (lone := _lone(_array(chain.from_iterable(boxes), 4 * len(boxes)), {}, space)):
+                return lone._replace(rows=rows, fields=fields or frozenset())
     else:
         return Typed([None] * len(items))
     checked = [row if row and (exact or _is_exact(item)) else None for row, item in zip(rows, items, strict=True)]
     return Typed([row if row and _is_sound(row) else None for row in checked])
 
 
-def _lone(written: Floats, beside: Mapping[str, Any], space: CoordSpace | None) -> Typed:
-    """Read boxes, and columns of other fields; a ``Target`` is made for those that are looked at."""
+def extent_of(box: Floats) -> tuple[Extent, bool]:
+    """Return the span of boxes, whether one is flat, and whether all have corners in order."""
+    if not len(box):
+        return (_NO_SPAN, False), True
+    if len(box) < 32:  # of few, Python's own are faster
+        x1, y1, x2, y2 = box.T.tolist()
+        low, high = x1 + y1, x2 + y2
+        span = min(low), max(x2), max(y2), min(map(max, x2, y2))
+        return (span, any(map(eq, low, high))), all(map(le, low, high))
+    left, top, right, bottom = np.ascontiguousarray(box.T)  # numpy reduces a row of many faster than many of four
+    end = np.maximum(right, bottom).min()
+    span = float(min(left.min(), top.min())), float(right.max()), float(bottom.max()), float(end)
+    ordered = (left <= right).all() and (top <= bottom).all()
+    return (span, bool((left == right).any() or (top == bottom).any())), bool(ordered)
+
+
+def _lone(written: Floats | None, beside: Mapping[str, Any], space: CoordSpace | None) -> Typed | None:
+    """Read boxes, and columns of other fields; None for no boxes, and for any out of order or far from any screen.
+
+    A ``Target`` is made for those that are looked at.
+    """
+    if written is None:
+        return None
+    extent, ordered = extent_of(written)
+    (least, right, bottom, _), _ = extent
+    if not ordered or least < -COORDINATE_LIMIT or max(right, bottom) > COORDINATE_LIMIT:
+        return None
     if "space" in beside:
         beside = {**beside, "space": [each or space for each in beside["space"]]}
     columns = {"bbox": written, **beside}
@@ -141,7 +172,7 @@ def _lone(written: Floats, beside: Mapping[str, Any], space: CoordSpace | None) 
         ]
 
     exact = written + 0.0  # no -0.0
-    return Typed(Boxes(exact, made, beside, space), exact, frozenset(beside))
+    return Typed(Boxes(exact, made, beside, space), exact, frozenset(beside), extent)
 
 
 def _known(numbers: list[float]) -> tuple[float, ...] | None:
@@ -202,14 +233,6 @@ def _lone_boxes(texts: Sequence[str]) -> Floats | None:
 
 def _array(numbers: Iterable[float], count: int, size: int = 4) -> Floats:
     return np.fromiter(numbers, np.float64, count).reshape(-1, size)
-
-
-def _in_order(box: Floats | None) -> Floats | None:
-    """Return boxes whose corners are in order and near any screen; None where there are others, or none at all."""
-    # for few, count_nonzero takes a third of the time of all
-    if box is None or np.count_nonzero(box[:, :2] <= box[:, 2:]) < box.size / 2:
-        return None
-    return box if np.count_nonzero(np.abs(box) <= COORDINATE_LIMIT) == box.size else None
 
 
 def _converted(items: Sequence[Any], kind: Any) -> list[Any]:

@@ -106,10 +106,10 @@ def test_numbers_have_the_bits_that_they_have_with_care(numbers):
 
 def test_lone_boxes_are_one_array_and_an_odd_one_costs_itself_alone():
     for values in ([BOX] * 3, [{"bbox": BOX, "id": 1}] * 3, [GOOD, GOOD.replace("a", "b")]):
-        rows, box, _ = read_typed(values, None)
+        rows, box, *_ = read_typed(values, None)
         assert box.tolist() == [BOX] * len(values)
         assert all(row.bbox == tuple(BOX) for row in rows)
-        rows, box, _ = read_typed([*values, type(values[0])()], None)
+        rows, box, *_ = read_typed([*values, type(values[0])()], None)
         assert box is None
         assert [row is None for row in rows] == [False] * len(values) + [True]
 
