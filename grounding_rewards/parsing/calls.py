@@ -135,7 +135,8 @@ def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False
     for key, text, quoted in arguments:
         value = _value(key, text, quoted)
         if value is _UNREAD:
-            if key in _PLACES and canonical(name) not in AT_A_PLACE:  # an action that needs no place
+            needing = AT_A_PLACE if text else ("drag", "swipe")  # in others an empty place is none
+            if key in _PLACES and canonical(name) not in needing:
                 continue
             return []
         if key in KEYS["keys"] or (not key and canonical(name) in _KEYBOARD):

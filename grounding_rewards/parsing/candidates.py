@@ -442,8 +442,8 @@ def crops_in(text: str) -> Iterator[Candidate]:
 
 
 _LABELS = either_case(
-    "(?:(?:click|target|tap)[ _])?(?:points?|coord(?:inate)?s?|positions?|pos|location|loc|cent(?:er|re)|pixel)"
-    "|x ?, ?y|xy|target|(?:final[ _])?answer|output|result|bbox(?:_2d)?|(?:bounding[ _])?box"
+    "(?:(?:click|target|tap)[ _])?(?:points?|coord(?:inates?)?|coords(?!=)|positions?|pos|location|loc|cent(?:er|re)"
+    "|pixel)|x ?, ?y|xy|target|(?:final[ _])?answer|output|result|bbox(?:_2d)?|(?:bounding[ _])?box"
 )
 _IS = rf"(?:{SPACE}[:=为是][*`_]*{SPACE}[*`_]*|[ \t]+(?:is|are)(?:[ \t]+at)?:?[ \t]+)"
 _AT = f"(?:{either_case('click(?:ing)?|tap(?:ping)?|located')})[ \t]+at[ \t]+"

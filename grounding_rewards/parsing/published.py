@@ -475,10 +475,7 @@ def _point(value: Any) -> tuple[float, ...]:
 
 
 UI_S1 = Form(
-    "ui_s1",
-    read=read_action_tag,
-    usual=tuple([_BEFORE + usual + _AFTER for usual in _S1_USUAL]),
-    signs=("<action>",),
+    "ui_s1", read=read_action_tag, usual=tuple([_BEFORE + usual + _AFTER for usual in _S1_USUAL]), signs=("<action>",)
 )
 """A strict JSON object with ``action`` between action tags, anywhere in the text."""
 
@@ -553,11 +550,9 @@ def _with_places(name: str, body: str) -> Act | None:
 
 def _venus_read(text: str) -> list[Act] | None:
     """Return the calls of all complete action tags; None if one of them cannot be read."""
-    if text.rfind(VENUS_OPEN) > text.rfind(VENUS_CLOSE):
-        return None
-    held = call_texts(text, "action")
+    held, closed = call_texts(text, "action"), text.rfind(VENUS_OPEN) <= text.rfind(VENUS_CLOSE)
     acts = [act for act in map(read_call, held) if act]
-    return acts if len(acts) == len(held) else None
+    return acts if closed and len(acts) == len(held) else None
 
 
 def _venus_usual(call: str) -> str:

@@ -15,7 +15,7 @@ from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.parsing.literal import LiteralError, is_shallow, read_json, read_literal
 from grounding_rewards.parsing.patterns import COMMA, XY
 from grounding_rewards.parsing.reading import REFUSED, Answered, Answers, Form, Place
-from grounding_rewards.parsing.texts import NUMBER, SPACE, Texts, compiled, limited, number, on_use, tag_span
+from grounding_rewards.parsing.texts import NUMBER, SPACE, Texts, compiled, limited, number, on_use, tag_span, tag_text
 
 # One JSON object with ``point_2d`` and nothing around it but a fence, as UI-RFT answers.
 
@@ -322,8 +322,7 @@ def call_texts(text: str, name: str = "tool_call") -> list[str]:
 
 def first_call(text: str) -> Any:
     """Return the JSON value of the first complete call; None if there is none or it is not JSON."""
-    span = tag_span(text, "tool_call")
-    return read_json(text[slice(*span)]) if span else None
+    return read_json(tag_text(text, "tool_call") or "")
 
 
 def coordinate(call: Any, kinds: tuple[type, ...] = (int, float)) -> list[float] | None:
