@@ -222,7 +222,7 @@ def _places(values: Sequence[Any]) -> list[dict[str, Any]] | None:
 
 def _read_target(places: Sequence[Mapping[str, Any]], space: CoordSpace | None) -> Target:
     """Read the target of some places; a lone box in order needs no careful reader."""
-    with suppress(ValidationError):
+    with suppress(ValidationError, UnicodeEncodeError):
         box = convert(places[0].get("bbox"), Box) if len(places) == 1 else None
         if box and box[0] <= box[2] and box[1] <= box[3]:
             return Target(bbox=box, space=space)

@@ -323,7 +323,7 @@ class _Reader:
             value = int(value)  # as pandas has it beside missing ones
         try:
             return None if value is None else convert(value, _TYPES[of][name])
-        except ValidationError:
+        except (ValidationError, UnicodeEncodeError):
             raise self.fail(f"{prefix}{name}", fields[name], _EXPECTED.get(name, "a string")) from None
 
     def action(self, value: Any, where: str = "action", placed: bool = False) -> Action:

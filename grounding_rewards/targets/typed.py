@@ -243,7 +243,7 @@ def _converted(items: Sequence[Any], kind: Any) -> list[Any]:
 def _one(item: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(item, kind)
-    except (msgspec.ValidationError, RecursionError):
+    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError):  # a text may hold half a surrogate pair
         return None
 
 

@@ -94,6 +94,13 @@ UNREADABLE = {
     "region as a string": ({"regions": ["bbox"]}, "regions[0]", "a place such as"),
     "regions inside regions": ({"regions": [{"regions": [BOX]}]}, "regions[0].regions", "one of the keys of a place"),
     # keys, spaces and sizes
+    "half a surrogate pair": ({"bbox": [1, 2, 3, "\ud800"]}, "bbox", "4 numbers x1 y1 x2 y2"),
+    "half a surrogate pair as space": ({"bbox": BOX, "space": "\ud800"}, "space", "one of pixel, model_pixel, unit"),
+    "half a surrogate pair as number": ({"bbox": BOX, "step": "\ud800"}, "step", "a whole number"),
+    "half a surrogate pair as direction": (
+        {"action": {"name": "swipe", "direction": "\ud800"}}, "action.direction", "up, down, left or right",
+    ),
+    "half a surrogate pair as key": ({"bbox": BOX, "\ud800": 1}, "\ud800", "one of the keys of a target"),
     "unknown key": ({"bbox": BOX, "colour": "red"}, "colour", 'put your own fields under "extra"'),
     "misspelt key": ({"bbbox": BOX}, "bbbox", "did you mean 'bbox'?"),
     "key that is no string": ({"bbox": BOX, 7: 1}, "7", "one of the keys of a target"),
