@@ -98,7 +98,7 @@ UNREADABLE = {
     "half a surrogate pair as space": ({"bbox": BOX, "space": "\ud800"}, "space", "one of pixel, model_pixel, unit"),
     "half a surrogate pair as number": ({"bbox": BOX, "step": "\ud800"}, "step", "a whole number"),
     "half a surrogate pair as direction": (
-        {"action": {"name": "swipe", "direction": "\ud800"}}, "action.direction", "up, down, left or right",
+        {"action": {"name": "swipe", "direction": "\ud800"}}, "action.direction", "one of up, down, left, right",
     ),
     "half a surrogate pair as key": ({"bbox": BOX, "\ud800": 1}, "\ud800", "one of the keys of a target"),
     "unknown key": ({"bbox": BOX, "colour": "red"}, "colour", 'put your own fields under "extra"'),
