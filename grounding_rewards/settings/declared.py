@@ -73,11 +73,9 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-_WORDS = "and lets makes name names or out says to twice which"  # words behind a flag that are no value of it
+_WORDS = "and|lets|makes|name|names|or|out|says|to|twice|which"  # words behind a flag that are no value of it
 _VALUE = r"""\b(?:got|sample) (?:'[^']*'|"[^"]*")"""  # what data hold is quoted as it is
-_FLAG = re.compile(
-    rf"{_VALUE}|(?<![\w-])--([a-z][a-z-]*[a-z])(?: (?!(?:{_WORDS.replace(' ', '|')})\b)([^\s;:]*[^\s;:),.]))?"
-)
+_FLAG = re.compile(rf"{_VALUE}|(?<![\w/-])--([a-z][a-z-]*[a-z])(?![\w/-])(?: (?!(?:{_WORDS})\b)([^\s;:]*[^\s;:),.]))?")
 # Texts that name an argument, too.
 _BOTH = re.compile(r" \(on the command line [^)]*\)|--\S+ \w+ where files are read [^,]*\([^)]*\), ")
 _IN_FILES = ("encoding", "explode", "layout")  # functions take them from settings files alone
@@ -86,8 +84,8 @@ _IN_FILES = ("encoding", "explode", "layout")  # functions take them from settin
 def in_keywords(text: str, **own: str) -> str:
     """Return a text with the arguments of functions in place of options of the command line; ``own`` renames some.
 
-    >>> print(in_keywords("no column 'a' (--by); give --box-format xywh, or name another by --id-column"))
-    no column 'a' (by=); give box_format="xywh", or name another by columns={"id": ...}
+    >>> print(in_keywords("--by/a.csv: no column 'a' (--by); give --box-format xywh, or name another by --id-column"))
+    --by/a.csv: no column 'a' (by=); give box_format="xywh", or name another by columns={"id": ...}
     """
 
     def keyword(flag: re.Match[str]) -> str:
