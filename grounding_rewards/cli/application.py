@@ -31,7 +31,6 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
         help="Rewards and verifiers for models that point at things on a screen.",
         rich_markup_mode="markdown",
         no_args_is_help=True,
-        pretty_exceptions_show_locals=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)

@@ -29,22 +29,16 @@ from grounding_rewards.tables.rollout_columns import FIRST_RESPONSE
 if TYPE_CHECKING:
     from grounding_rewards.checks.paired import Comparison
 
-Paired = Annotated[
-    bool,
-    typer.Option(
-        "--paired",
-        help="Also compare two files over the samples that both have: the difference with a 95 % interval and a p "
-        "over images, and McNemar's exact test; of one table of zoomed rollouts its first answers and its last. "
-        "--json is then an object with `files` and `paired`.",
-    ),
-]
-Consensus = Annotated[
-    bool,
-    typer.Option(
-        "--consensus",
-        help="Judge one answer a sample: the middle of the region in which most of its rollouts agree (GUI-RC).",
-    ),
-]
+Paired = Annotated[bool, typer.Option(
+    "--paired",
+    help="Also compare two files over the samples that both have: the difference with a 95 % interval and a p "
+    "over images, and McNemar's exact test; of one table of zoomed rollouts its first answers and its last. "
+    "--json is then an object with `files` and `paired`.",
+)]  # fmt: skip
+Consensus = Annotated[bool, typer.Option(
+    "--consensus",
+    help="Judge one answer a sample: the middle of the region in which most of its rollouts agree (GUI-RC).",
+)]  # fmt: skip
 Seed = Annotated[
     int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the draws of --paired. Default: 0.")
 ]

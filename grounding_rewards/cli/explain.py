@@ -47,6 +47,16 @@ from grounding_rewards.wording import number
 _PICTURE, _ASPECT = "A picture", 0.05
 _SIZES = {"pixel": "image_size", "model_pixel": "model_image_size"}
 LeftOut = dict[str, list[str]]
+Comparing = Annotated[str | None, typer.Option(
+    "--compare", metavar="NAME,NAME", help="Other recipes' scores, side by side.", autocompletion=options.RECIPES
+)]  # fmt: skip
+Page = Annotated[Path | None, typer.Option(
+    "--out", metavar="FILE", rich_help_panel=_PICTURE,
+    help="Also write a page that opens without a network (.html): the reward over the screen.",
+)]  # fmt: skip
+Screenshot = Annotated[Path | None, typer.Option(
+    metavar="FILE", help="The screenshot to draw it over. Default: the row's own.", rich_help_panel=_PICTURE
+)]  # fmt: skip
 
 
 def explain_score(
@@ -71,30 +81,9 @@ def explain_score(
     chosen: options.RecipeOptions,
     box_format: options.BoxFormats = None,
     as_json: options.AsJson = False,
-    compare_with: Annotated[
-        str | None,
-        typer.Option(
-            "--compare",
-            metavar="NAME,NAME",
-            help="Other recipes' scores, side by side.",
-            autocompletion=options.RECIPES,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Also write a page that opens without a network (.html): the reward over the screen.",
-            rich_help_panel=_PICTURE,
-        ),
-    ] = None,
-    image: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The screenshot to draw it over. Default: the row's own.", rich_help_panel=_PICTURE
-        ),
-    ] = None,
+    compare_with: Comparing = None,
+    out: Page = None,
+    image: Screenshot = None,
     rows: options.Rows,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
@@ -273,15 +262,9 @@ def _sized(recipe: Recipe, case: Case, shape: tuple[int, ...], origin: str) -> C
 
 
 def _print(
-    recipe: Recipe,
-    others: Sequence[Recipe],
-    case: Case,
-    left_out: LeftOut,
-    as_json: bool,
-    origins: Mapping[str, str],
-    *,
-    from_file: bool,
-) -> None:
+    recipe: Recipe, others: Sequence[Recipe], case: Case, left_out: LeftOut, as_json: bool,
+    origins: Mapping[str, str], *, from_file: bool,
+) -> None:  # fmt: skip
     explanation = explain(recipe, case)
     if explanation.error is not None:
         explanation = replace(explanation, error=_with_flag(explanation.error, from_file))

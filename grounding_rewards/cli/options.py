@@ -79,13 +79,10 @@ _NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
 """Values that settings may take, by setting."""
 
 
-Ray = Annotated[
-    str | None,
-    typer.Option(
-        "--ray", metavar="local|auto|ADDRESS",
-        help="Work on a Ray cluster: one started here, the one that runs here, or the one at an address.",
-    ),
-]  # fmt: skip
+Ray = Annotated[str | None, typer.Option(
+    "--ray", metavar="local|auto|ADDRESS",
+    help="Work on a Ray cluster: one started here, the one that runs here, or the one at an address.",
+)]  # fmt: skip
 
 
 def option_of(declared: Field[Any], callback: Callable[[Any], Any] | None = None) -> Any:
@@ -146,29 +143,20 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JS
 BadTargets = Annotated[groups.OnBadTarget, option_of(declared(groups.TargetForm, "bad_target"))]
 BoxFormats = Annotated[BoxFormat | None, option_of(declared(groups.TargetForm, "box_format"))]
 TargetSpace = Annotated[CoordSpace | None, option_of(declared(groups.TargetForm, "target_space"))]
-Rollouts = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="ROLLOUTS...",
-        help="Files of rollouts (.parquet, .jsonl, .json, .csv, ...), directories that adapters record, or trainers' "
-        "logs.",
-    ),
-]
+Rollouts = Annotated[list[Path], typer.Argument(
+    metavar="ROLLOUTS...",
+    help="Files of rollouts (.parquet, .jsonl, .json, .csv, ...), directories that adapters record, or trainers' logs.",
+)]  # fmt: skip
 Rounds = Annotated[
     list[int] | None,
     typer.Option("--round", metavar="N", help="Only rollouts of this round count; may be given several times."),
 ]
 By = Annotated[str, typer.Option(metavar="COLUMN", help="The column that samples are counted by.")]
-TargetRecipe = Annotated[
-    str | None,
-    typer.Option(
-        "--recipe",
-        metavar="NAME",
-        help="The recipe whose form targets have, where rollouts name none that is installed; your own by module:attr "
-        "or /path/file.py:attr.",
-        autocompletion=RECIPES,
-    ),
-]
+TargetRecipe = Annotated[str | None, typer.Option(
+    "--recipe", metavar="NAME", autocompletion=RECIPES,
+    help="The recipe whose form targets have, where rollouts name none that is installed; your own by module:attr "
+    "or /path/file.py:attr.",
+)]  # fmt: skip
 
 
 def _folder(path: Path | None) -> Path | None:
@@ -189,22 +177,14 @@ RowsSplit = Annotated[str | None, option_of(declared(groups.RowSource, "split"))
 Encoding = Annotated[str | None, option_of(declared(groups.RowSource, "encoding"), _encoding)]
 HINT = "; name the folder of relative paths by --image-root"
 DATA = "Training data"
-TrainingRows = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DATA",
-        help="The rows to train on: a file or a directory, as `convert` reads them. They are written as they are.",
-        rich_help_panel=DATA,
-    ),
-]
-SampleColumn = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Where DATA names its samples, `a.b` for a field. Default: sample_id, or where `convert` packs it.",
-        rich_help_panel=DATA,
-    ),
-]
+TrainingRows = Annotated[Path | None, typer.Option(
+    metavar="DATA", rich_help_panel=DATA,
+    help="The rows to train on: a file or a directory, as `convert` reads them. They are written as they are.",
+)]  # fmt: skip
+SampleColumn = Annotated[str | None, typer.Option(
+    metavar="NAME", rich_help_panel=DATA,
+    help="Where DATA names its samples, `a.b` for a field. Default: sample_id, or where `convert` packs it.",
+)]  # fmt: skip
 Split = Annotated[
     str | None, typer.Option(metavar="NAME", help="Which split of a directory of DATA.", rich_help_panel=DATA)
 ]

@@ -43,14 +43,9 @@ def screenshot_of(table: Table, row: int, scorer: TableScorer) -> Image | None:
 
 
 def _case(
-    table: Table,
-    scorers: Sequence[TableScorer],
-    grouped: TableScorer | None,
-    batch: Batch,
-    index: int,
-    *,
+    table: Table, scorers: Sequence[TableScorer], grouped: TableScorer | None, batch: Batch, index: int, *,
     further: bool,
-) -> Case:
+) -> Case:  # fmt: skip
     scorer, chosen, groups = scorers[0], {index}, None
     targets = scorer.targets(batch)
     if any(each.recipe.needs & {"groups", "trajectories"} for each in scorers):
@@ -61,9 +56,8 @@ def _case(
         if any("trajectories" in each.recipe.needs for each in scorers):
             chosen |= _same([row and row.trajectory for row in read.rows], index)
     indices = sorted(chosen)
-    alone = [
-        batch.take([place], whole=False) for place in indices
-    ]  # one by one: a bad row of another sample is no error here
+    # One by one: a bad row of another sample is no error here.
+    alone = [batch.take([place], whole=False) for place in indices]
     sizes = [[scorer.needed_sizes(table, one) for one in alone]]
     sizes.append([scorer.sizes(table, one, scorer.columns.model_image_size) for one in alone])
     known = [tuple(size[0] if size else None for size in column) for column in sizes]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, field, fields
@@ -70,7 +70,7 @@ def is_whole(value: Any, least: int) -> bool:
 
 def is_number(value: Any) -> bool:
     """Return True for a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 _WORDS = "and|lets|makes|name|names|or|out|says|to|twice|which"  # words behind a flag that are no value of it

@@ -43,14 +43,9 @@ def section(on: Console, title: str, content: Table, *, indent: int = 2) -> None
 
 
 def table(
-    heads: Sequence[str],
-    whole: Sequence[str] = (),
-    rows: Iterable[Iterable[str]] = (),
-    *,
-    figures: Sequence[str] = (),
-    title: str | None = None,
-    wide: bool = False,
-) -> Table:
+    heads: Sequence[str], whole: Sequence[str] = (), rows: Iterable[Iterable[str]] = (), *,
+    figures: Sequence[str] = (), title: str | None = None, wide: bool = False,
+) -> Table:  # fmt: skip
     """Return a table of rows; cells of ``whole`` columns are not broken, and ``figures`` stand on the right."""
     grid = WholeWords(
         title=title and text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=wide,
@@ -58,13 +53,9 @@ def table(
     )  # fmt: skip
     for head in heads:
         right = head in figures
-        grid.add_column(
-            # Else rich puts an ellipsis in place of the end of a long word, such as a path.
-            text(head),
-            overflow="fold",
-            no_wrap=right or head in whole,
-            justify="right" if right else "left",
-        )
+        # Without "fold" rich puts an ellipsis in place of the end of a long word, such as a path.
+        kind: Any = {"justify": "right" if right else "left", "no_wrap": right or head in whole}
+        grid.add_column(text(head), overflow="fold", **kind)
     for cells in rows:
         row(grid, cells)
     return grid

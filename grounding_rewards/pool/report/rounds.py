@@ -30,6 +30,7 @@ from grounding_rewards.pool.stats_table import is_stats
 from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.pool.transitions import ONE_ROUND, confounded, transitions
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.settings.declared import is_number
 from grounding_rewards.stats.intervals import exact_mean, wilson_of_samples
 from grounding_rewards.tables.manifests import read_manifest
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
@@ -397,7 +398,7 @@ def funnel(name: str, manifest: Any) -> Numbers:
         raise PoolError(f"{name}, field 'steps': got {listed!r:.80}; expected a list of steps")
     steps = [_step(name, place, step) for place, step in enumerate(listed)]
     measured = steps[0]["kept"] + steps[0]["removed"] if steps else counts["kept"]
-    known = {field: manifest[field] for field in _OTHERS if _is_number(manifest.get(field))}
+    known = {field: manifest[field] for field in _OTHERS if is_number(manifest.get(field))}
     asked = known.pop("zero_share", None)
     return {
         "pool": name,
@@ -429,7 +430,3 @@ def _count_of(where: str, fields: Mapping[str, Any], field: str) -> int:
             f"{where}, field {field!r}: got {shown}; expected a count, as `pool next` writes into manifests"
         )
     return value
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and value == value and abs(value) != float("inf")  # nor is true a number
