@@ -27,7 +27,7 @@ from grounding_rewards.tables.rows import Batch, Table, Writer
 from grounding_rewards.tables.text_rows import JsonLinesTable, Part
 
 _LARGE = 1 << 25
-"""Bytes of a file from which several processes are sooner done than one."""
+"""Bytes of a file from which one more process is worth its beginning."""
 
 New = Mapping[str, tuple[str, type]]
 """Name as it is written, and type, of each column of scores."""
@@ -48,7 +48,8 @@ def scored_on(
     if cluster is None and isinstance(writer, JsonLinesWriter) and _is_large(table, scorer):
         lines = packed(_Lines(scorer, new))
         if lines is not None:
-            yield from _joined(scorer, spread(lines, table.parts(), cores()))
+            count = min(cores(), table.source.file.stat().st_size // _LARGE + 1)
+            yield from _joined(scorer, spread(lines, table.parts(), count))
             return
     batches = ahead(scorer.batches(table, whole=True))
     if cluster is None:

@@ -196,7 +196,7 @@ def test_lines_of_a_large_file_are_scored_by_several_processes_as_by_one(run, tm
         several.append(count)
         return processes.spread(work, items, count)
 
-    monkeypatch.setattr(spread, "_LARGE", 0)
+    monkeypatch.setattr(spread, "_LARGE", 1000)
     monkeypatch.setattr(spread, "cores", lambda: 3)
     monkeypatch.setattr(spread, "spread", spread_over)
     monkeypatch.setattr(text_rows, "_STEP", 40_000)
