@@ -302,7 +302,7 @@ def check_rollouts(
             scored = scorer.score(table, batch)
             read = scored.rollouts.targets.rows
             names = names_of(scorer, table, batch, batch.column(scorer.columns.id), read=read)
-            scores, rounds = scored.scores, batch.column(NUMBER[0])
+            scores, rounds = scored.scores, map(_round, batch.column(NUMBER[0]))
             groups.add(
                 list(zip(names, rounds, strict=True)), scores.total, scores.acc, scored.columns["parsed"], scores.valid
             )
@@ -314,6 +314,11 @@ def check_rollouts(
     figures = groups.figures()
     findings = (*diagnosis.findings(), *figures.findings())
     return CheckedRollouts(accuracy.merge(parts), figures, diagnosis.fit(), findings)
+
+
+def _round(value: Any) -> Any:
+    """Return what tells a round from others: a number as it is; NaN, which equals nothing, and all else as text."""
+    return value if isinstance(value, int | float) and value == value else repr(value)
 
 
 def _sizes(scored: RecipeSlice) -> list[str | None]:

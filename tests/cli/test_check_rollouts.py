@@ -49,6 +49,11 @@ def test_rounds_of_a_sample_are_groups_of_their_own(run: Runner, tmp_path: Path)
     assert check(run, tmp_path, rows([HIT, HIT, MISS, MISS]))["groups"]["equal"] == 0
 
 
+@pytest.mark.parametrize("number", [math.nan, None, [1], {"a": 1}, "1"])
+def test_rounds_that_are_no_number_are_one_round(run: Runner, tmp_path: Path, number: Any) -> None:
+    assert check(run, tmp_path, rows([HIT, MISS], round=number))["groups"]["groups"] == 1  # NaN equals nothing
+
+
 def test_rows_of_a_source_count_together(run: Runner, tmp_path: Path) -> None:
     several = [*rows([HIT, MISS], source="web"), *rows([HIT, HIT], source="desktop")]
     by = check(run, tmp_path, several)["by"]["source"]
