@@ -113,8 +113,8 @@ class AnyForm(Form):
         if self._refused(text):
             return 0, True, (REFUSED,)
         found = [each for each in self._candidates(text) if not self.only or each.form in self.only]
-        if _OPEN_END.search(text, max(len(text) - _TAIL, 0)) and not (
-            found and found[-1].act and found[-1].end == len(text)
+        if (opened := _OPEN_END.search(text, max(len(text) - _TAIL, 0))) and not (
+            found and found[-1].act and found[-1].begin <= opened.start() < found[-1].end
         ):
             return -1, self._begun(text), ()  # cut off, and nothing says what would have come
         return self._counted(text, _joined(found), answers)
@@ -360,7 +360,8 @@ _THINKS = re.compile(
     rf"<(?:{_THINKING})>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|channel>thought|<\|channel\|>analysis"
 )
 _THOUGHTS = re.compile(
-    rf"^{SPACE}(?:#+ Step [0-9]+:?\n)?(?:#+ )?\**"
+    rf"^{SPACE}(?:(?:#+ Step [0-9]+:?|```[a-z]*|[A-Za-z\u4e00-\u9fff][^\n0-9()\[\]{{}}<>]*)\n{SPACE})?"
+    rf"(?:<answer>{SPACE})?(?:#+ )?\**"
     rf"(?:{either_case('thoughts?|reason(?:ing)?|reflection|observation|analysis|explanation')})(?:\**:| #+\n)"
 )
 _ACTION = on_use(rf"\n[ \t]*(?:#+ )?\**(?:{either_case('actions?|(?:final )?answer|code')})(?:\**:| #+\n)")
@@ -368,7 +369,7 @@ _COMMENT = on_use(r"(?:^|\n)[ \t]*#(?:[ \t]*pyautogui\.|(?![^\n]*pyautogui\.))[^
 _OPEN_END = on_use(rf"(?:[(\[{{][^()\[\]{{}}<>]*|</?[A-Za-z_|]*|<(?:\|box_start\||{TAG})>[^<>]*)$")
 _TAIL = 200  # characters in which a bracket is looked for that opens and does not close
 LINK = "<link>"
-_WIDE = str.maketrans("（），：［］【】｛｝；\u200b\ufeff", "(),:[][]{};  ")
+_WIDE = str.maketrans("（），：［］【】｛｝；\xa0\u2002\u2003\u2009\u202f\u3000\u200b\ufeff", f"(),:[][]{{}};{' ' * 8}")
 _UNIT = re.compile(r"(?<=[0-9]) ?px(?![A-Za-z])|\\(?:left|right)(?=[()\[\]])")
 
 
@@ -448,9 +449,8 @@ _FORMS_OF_KEYS = {"point_2d": "json_2d", "bbox_2d": "json_2d", "POINT": "json_co
 def _form_of_object(item: Mapping[Any, Any], act: Act, called: bool) -> str:
     if not act.place:
         return "action_json"
-    if form := next((_FORMS_OF_KEYS[key] for key in item if key in _FORMS_OF_KEYS), ""):
-        return form
-    return "tool_call" if called else "json_xy" if "x" in item or "path" in item else "json_coordinate"
+    form = "tool_call" if called else "json_xy" if "x" in item or "path" in item else "json_coordinate"
+    return next((_FORMS_OF_KEYS[key] for key in item if key in _FORMS_OF_KEYS), form)
 
 
 def _form_of_call(text: str, library: str, act: Act) -> str:

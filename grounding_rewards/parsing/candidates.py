@@ -134,10 +134,9 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
         word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front[-_NEAR:])
         if word and word[1].lower() not in _NOUNS and not is_known(word[1]):
             return candidate._replace(act=Act(word[1], act.place))
-    chinese = not front.isascii()
-    verb = _SENTENCE.search(front) or (_CHINESE.search(front) if chinese else None)
-    if chinese and (behind := _CHINESE_BEHIND.match(text, candidate.end)):
-        return candidate._replace(act=Act(behind[1], act.place))
+    verb = _SENTENCE.search(front)
+    if verb is None and not front.isascii():
+        verb = _CHINESE.search(front) or _CHINESE_BEHIND.match(text, candidate.end)
     if verb:  # "Double-click the icon at (5, 6)"
         said = next(filter(None, verb.groups()))
         leads = verb["typed"] or verb["move"]  # to a click, where the sentence goes on to one
@@ -300,7 +299,7 @@ _CHINESE = on_use(
     rf"({_CHINESE_ACTION})(?![框条栏块法])"
     r"[^.!?。\n点(\[{<]*$"
 )
-_CHINESE_BEHIND = on_use(rf"{SPACE}[处處](?:进行)?({_CHINESE_ACTION})")
+_CHINESE_BEHIND = on_use(rf"{SPACE}[处處](?:进行)?(?P<move>)(?P<typed>)({_CHINESE_ACTION})")
 """An action that a sentence tells to do, up to the place; behind it in Chinese."""
 _QUOTED = re.compile("""(?<![A-Za-z])["'“`][^"'”`]*(?:["'”`]|$)""")
 _CLICKED = on_use(
@@ -521,7 +520,7 @@ _LINE_FORMS = (
     rf"SCROLL[ \t]*\[[ \t]*(?P<direction>{either_case('up|down|left|right')})[ \t]*\]",
     rf"(?P<name>{NAMES})(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?{_OPEN}{PLACE}{_CLOSE}",
 )
-HEAD = rf"{either_case('actions?')}:"
+HEAD = rf"(?:{either_case('(?:actions?|answer)')}:|<answer>)"
 _EACH = on_use(
     rf"{BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:adb shell )?input )?(?:{'|'.join(_LINE_FORMS)}"
     rf"|(?P<written>[A-Za-z_]+){BLANKS},{BLANKS}(?P<argument>[^\n]*))"
@@ -564,7 +563,8 @@ def lines_in(text: str) -> Iterator[Candidate]:
         begin, position = position, position + len(line) + 1
         last = line.rstrip()[-1:]
         likely = last and (last in "]>)`" or "," in line or last.isdigit() or last.isupper())  # few lines are
-        match = _EACH.fullmatch(line.rstrip(" \t\r").removesuffix("```").rstrip(" \t\r")) if likely else None
+        body = line.rstrip(" \t\r").removesuffix("```").rstrip(" \t\r").removesuffix("</answer>")
+        match = _EACH.fullmatch(body) if likely else None
         if match is None:
             continue
         written = match["written"]
