@@ -50,7 +50,8 @@ def read_sizes(name: str, sizes: Any, rows: int) -> Floats:
         raise RecipeError(
             f"{name}: got {sizes!r:.80}; expected [width, height], or one such pair for each of {rows} rows"
         )
-    return np.broadcast_to(table, (rows, 2))
+    # a view, for what is made read-only is not the caller's; broadcasting takes ten times as long
+    return table.view() if table.ndim == 2 else np.broadcast_to(table, (rows, 2))
 
 
 Size = tuple[int, int]

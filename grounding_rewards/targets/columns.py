@@ -24,7 +24,7 @@ from grounding_rewards.targets.regions import Regions, bounding_box, converted, 
 from grounding_rewards.targets.requirements import Requirements, surely_usable, violations
 from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.targets.target import NONE, NativeForm, Region, RegionKind, Target
-from grounding_rewards.targets.typed import Boxes, Typed, extent_of, read_typed
+from grounding_rewards.targets.typed import Boxes, Extent, Typed, extent_of, read_typed, sizes_of
 
 BadTarget = Literal["raise", "abstain"]
 
@@ -198,19 +198,19 @@ class Targets:
             items = list(items)  # of boxes made one by one, each would be looked up in its table by itself
         typed = read_typed(items, native, declared) if plain else Typed([None] * len(items))
         rows: Any = typed.rows
-        box = typed.box
-        if declared is not None and type(rows) is not Boxes:  # nobody else has these targets yet
-            every = box is not None and "space" not in typed.fields
-            bare: Any = rows if every else [row for row in rows if row is not None and row.space is None]
-            deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
-        own: set[int] = set()
         lists = not items.named if type(items) is Boxes else type(next(iter(items), None)) is list
         first_form = bool(native and items and lists)  # those that are read at once are of one type
-        if first_form and box is None:
-            own = {index for index, row in enumerate(rows) if row}
+        if type(rows) is Boxes and items:
+            own_form = range(len(rows)) if first_form else frozenset[int]()
+            targets = _boxes_alone(rows, typed.extent, box_format=written, own_form=own_form)
+            return targets.unlabelled() if label_free else targets
+        if declared is not None:  # nobody else has these targets yet
+            bare = [row for row in rows if row is not None and row.space is None]
+            deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
+        own = {index for index, row in enumerate(rows) if row} if first_form else set[int]()
         errors: dict[int, TargetError] = {}
         known: dict[str, tuple[Target, bool]] = {}  # a text that many rollouts of one sample share is read once
-        for index in [index for index, row in enumerate(rows) if row is None] if box is None else ():
+        for index in [index for index, row in enumerate(rows) if row is None]:
             item = items[index]
             try:
                 read = known.get(item) if type(item) is str else None
@@ -225,12 +225,7 @@ class Targets:
                 if bad_target == "raise":
                     raise
                 errors[index] = error
-        own_form = range(len(rows)) if first_form and box is not None else frozenset(own)
-        more: dict[str, Any] = {"box_format": written, "own_form": own_form}
-        if typed.box is not None and items:
-            targets = _boxes_alone(typed, typed.box, declared, **more)
-        else:
-            targets = _columns(tuple(rows), errors, **more)
+        targets = _columns(tuple(rows), errors, box_format=written, own_form=frozenset(own))
         return targets.unlabelled() if label_free else targets
 
     def unlabelled(self) -> Targets:
@@ -390,22 +385,14 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
     return np.where(np.isnan(outside), own, outside)
 
 
-def _boxes_alone(typed: Typed, box: Floats, space: CoordSpace | None, **more: Any) -> Targets:
+def _boxes_alone(rows: Boxes, extent: Extent, **more: Any) -> Targets:
     """Columns of lone boxes, as typed reading has them."""
-    rows, lazily, (span, flat) = typed.rows, type(typed.rows) is Boxes, typed.extent
-
-    def of(name: str) -> Any:
-        """Return a column; None where no row has one."""
-        if name not in typed.fields:
-            return None
-        return rows.beside[name] if type(rows) is Boxes else [getattr(row, name) for row in rows]
-
-    sizes = [of(name) if lazily else _sizes(of(name) or ()) for name in ("image_size", "model_image_size")]
+    beside, (span, flat) = rows.beside, extent
     return made(
-        Targets, rows=rows if lazily else tuple(rows), errors={},
-        regions=made(Regions, row=np.arange(len(rows)), box=box, kinds=_BOXES, one_per_row=True, shapes=None),
-        known_image_sizes=sizes[0], known_model_image_sizes=sizes[1],
-        spaces=frozenset(of("space") or [rows.space if type(rows) is Boxes else space]), span=span, flat=flat,
+        Targets, rows=rows, errors={},
+        regions=made(Regions, row=np.arange(len(rows)), box=rows.box, kinds=_BOXES, one_per_row=True, shapes=None),
+        known_image_sizes=beside.get("image_size"), known_model_image_sizes=beside.get("model_image_size"),
+        spaces=frozenset(beside.get("space", (rows.space,))), span=span, flat=flat,
         has_actions_or_refusals=False, needs_row_checks=False, with_ends=(), default=None, into=None, in_image=False,
         _ready={}, _looked=set(), _warned=set(), _refused={}, _as_written=[], **more,
     )  # fmt: skip
@@ -441,8 +428,8 @@ def _columns(
         rows,
         errors,
         regions,
-        _sizes([row.image_size if row else None for row in rows]),
-        _sizes([row.model_image_size if row else None for row in rows]),
+        sizes_of([row.image_size if row else None for row in rows]),
+        sizes_of([row.model_image_size if row else None for row in rows]),
         frozenset(spaces),
         span,
         irregular or acts,
@@ -452,9 +439,3 @@ def _columns(
         box_format=box_format,
         own_form=own_form,
     )
-
-
-def _sizes(sizes: Sequence[tuple[float, float] | None]) -> Floats | None:
-    if not any(sizes):
-        return None
-    return np.array([side for size in sizes for side in size or (np.nan, np.nan)], dtype=np.float64).reshape(-1, 2)

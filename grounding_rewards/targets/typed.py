@@ -85,7 +85,6 @@ class Typed(NamedTuple):
 
     rows: Sequence[Target | None]  # n targets; None stands for one that needs care
     box: Floats | None = None  # (n, 4) the boxes of n lone boxes; None where there is anything else
-    fields: frozenset[str] = frozenset()  # the fields that any of n lone boxes has
     extent: Extent = (_NO_SPAN, False)  # of n lone boxes
 
 
@@ -110,21 +109,22 @@ def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpac
         if len(set(items)) < len(items):  # many rollouts of one sample share a text
             distinct = dict(zip(dict.fromkeys(items), count(), strict=False))
             once, places = read_typed(list(distinct), native, space), list(map(distinct.__getitem__, items))
-            box = None if once.box is None else once.box[places]
-            if type(once.rows) is Boxes and box is not None:
-                shared = once.rows.take
-                taken = Boxes(box, lambda some: shared([places[place] for place in some]), space=space)
-                return Typed(taken, box, extent=once.extent)
-            return Typed(list(map(once.rows.__getitem__, places)), box, once.fields, once.extent)
+            if not isinstance(once.rows, Boxes):
+                return Typed(list(map(once.rows.__getitem__, places)))
+            shared, beside = once.rows.take, {name: _some(each, places) for name, each in once.rows.beside.items()}
+            box = once.rows.box[places]
+            boxes = Boxes(box, lambda some: shared([places[place] for place in some]), beside, space)
+            return Typed(boxes, box, once.extent)
         quotes = "".join(items).count('"')  # a key that comes twice, of which msgspec keeps the last, leaves some over
         if quotes == 2 * len(items) and (lone := _lone(_lone_boxes(items), {}, space)):
             return lone
         rows = [_decoded(text) for text in items]
-        fields = None if None in rows else _flat_fields(rows, quotes)
-        if exact := fields is not None:
-            boxes = list(map(attrgetter("bbox"), rows))
-            if None not in boxes and (lone := _lone(_array(chain.from_iterable(boxes), 4 * len(boxes)), {}, space)):
-                return lone._replace(rows=rows, fields=fields or frozenset())
+        columns = None if None in rows else _flat_columns(rows, quotes)
+        exact = columns is not None
+        lists: list[Any] = columns.pop("bbox", [None]) if columns else [None]
+        found = None if None in lists else _array(chain.from_iterable(lists), 4 * len(lists))
+        if columns is not None and (lone := _lone(found, columns, space)):
+            return lone
     else:
         return Typed([None] * len(items))
     checked = [row if row and (exact or _is_exact(item)) else None for row, item in zip(rows, items, strict=True)]
@@ -164,7 +164,7 @@ def _lone(written: Floats | None, beside: Mapping[str, Any], space: CoordSpace |
 
     def made(places: Sequence[int]) -> list[Target]:
         fields = [
-            map(_known, column[places].tolist()) if isinstance(column, np.ndarray) else map(column.__getitem__, places)
+            map(_known, column[places].tolist()) if isinstance(column, np.ndarray) else _some(column, places)
             for column in columns.values()
         ]
         return [
@@ -172,7 +172,18 @@ def _lone(written: Floats | None, beside: Mapping[str, Any], space: CoordSpace |
         ]
 
     exact = written + 0.0  # no -0.0
-    return Typed(Boxes(exact, made, beside, space), exact, frozenset(beside), extent)
+    return Typed(Boxes(exact, made, beside, space), exact, extent)
+
+
+def _some(column: Any, places: Sequence[int]) -> Any:
+    return column[places] if isinstance(column, np.ndarray) else list(map(column.__getitem__, places))
+
+
+def sizes_of(sizes: Sequence[tuple[float, float] | None]) -> Floats | None:
+    """Return sizes as an array, NaN where there is none; None where there is none at all."""
+    if not any(sizes):
+        return None
+    return np.array([side for size in sizes for side in size or (np.nan, np.nan)], dtype=np.float64).reshape(-1, 2)
 
 
 def _known(numbers: list[float]) -> tuple[float, ...] | None:
@@ -254,18 +265,19 @@ def _decoded(text: str) -> Target | None:
         return None
 
 
-def _flat_fields(rows: Sequence[Any], quotes: int) -> frozenset[str] | None:
-    """Return the fields that n targets have, of as many quotes in their texts: a key and a text have two; else None."""
-    found = set[str]()
+def _flat_columns(rows: Sequence[Any], quotes: int) -> dict[str, Any] | None:
+    """Return n targets by field, of as many quotes in their texts: a key and a text have two; None if not flat."""
+    columns = dict[str, Any]()
     for name in _FLAT:
         if not quotes:
             break
-        kinds = list(map(type, map(attrgetter(name), rows)))
+        values = list(map(attrgetter(name), rows))
+        kinds = list(map(type, values))
         there = len(kinds) - kinds.count(type(None))
         if there:
-            found.add(name)
+            columns[name] = sizes_of(values) if name in _SIZES else values
             quotes -= 2 * there + 2 * (there if name == "space" else kinds.count(str))
-    return None if quotes else frozenset(found)
+    return None if quotes else columns
 
 
 def _is_exact(item: Any) -> bool:
