@@ -23,15 +23,7 @@ from grounding_rewards.wording import percent, plural
 def compare(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
     recipe: options.RecipeName,
-    other: Annotated[
-        str,
-        typer.Option(
-            "--with",
-            metavar="NAME",
-            help="The recipe to compare it with, named likewise.",
-            autocompletion=options.RECIPES,
-        ),
-    ],
+    other: Annotated[str, options.recipe_option("The recipe to compare it with, named likewise.", "--with")],
     *,
     chosen: options.RecipeOptions,
     as_json: options.AsJson = False,

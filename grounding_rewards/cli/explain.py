@@ -47,9 +47,6 @@ from grounding_rewards.wording import number
 _PICTURE, _ASPECT = "A picture", 0.05
 _SIZES = {"pixel": "image_size", "model_pixel": "model_image_size"}
 LeftOut = dict[str, list[str]]
-Comparing = Annotated[str | None, typer.Option(
-    "--compare", metavar="NAME,NAME", help="Other recipes' scores, side by side.", autocompletion=options.RECIPES
-)]  # fmt: skip
 Page = Annotated[Path | None, typer.Option(
     "--out", metavar="FILE", rich_help_panel=_PICTURE,
     help="Also write a page that opens without a network (.html): the reward over the screen.",
@@ -81,7 +78,9 @@ def explain_score(
     chosen: options.RecipeOptions,
     box_format: options.BoxFormats = None,
     as_json: options.AsJson = False,
-    compare_with: Comparing = None,
+    compare_with: Annotated[
+        str | None, options.recipe_option("Other recipes' scores, side by side.", "--compare", "NAME,NAME")
+    ] = None,
     out: Page = None,
     image: Screenshot = None,
     rows: options.Rows,

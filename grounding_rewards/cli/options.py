@@ -134,9 +134,21 @@ NAMED = (
     "A name that `grounding-rewards recipes` lists, your own by module:attr or /path/file.py:attr, or a file of "
     "`Recipe.to_dict()` (.json, .yaml)."
 )
-METHODS = completing(lambda: sorted(registry().methods))
 RECIPES = completing(catalogue.list_recipes)
-_RECIPE: Any = typer.Option("--recipe", metavar="NAME", help=f"The recipe. {NAMED}", autocompletion=RECIPES)
+
+
+def method_option(help: str) -> Any:
+    """Build an option that takes a method, or several."""
+    names = completing(lambda: sorted(registry().methods))
+    return typer.Option("--method", metavar="NAME|JSON", help=help, autocompletion=names)
+
+
+def recipe_option(help: str, flag: str = "--recipe", metavar: str = "NAME") -> Any:
+    """Build an option that takes a recipe, or several."""
+    return typer.Option(flag, metavar=metavar, help=help, autocompletion=RECIPES)
+
+
+_RECIPE: Any = recipe_option(f"The recipe. {NAMED}")
 RecipeName = Annotated[str, _RECIPE]
 MaybeRecipe = Annotated[str | None, _RECIPE]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object on stdout.")]
@@ -152,10 +164,9 @@ Rounds = Annotated[
     typer.Option("--round", metavar="N", help="Only rollouts of this round count; may be given several times."),
 ]
 By = Annotated[str, typer.Option(metavar="COLUMN", help="The column that samples are counted by.")]
-TargetRecipe = Annotated[str | None, typer.Option(
-    "--recipe", metavar="NAME", autocompletion=RECIPES,
-    help="The recipe whose form targets have, where rollouts name none that is installed; your own by module:attr "
-    "or /path/file.py:attr.",
+TargetRecipe = Annotated[str | None, recipe_option(
+    "The recipe whose form targets have, where rollouts name none that is installed; your own by module:attr or "
+    "/path/file.py:attr."
 )]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import json
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,6 @@ from grounding_rewards.literals import unique_keys
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.contents import Contents
 from grounding_rewards.tables.image_files import looks_like_images
-from grounding_rewards.tables.json_array import ArrayReader
 from grounding_rewards.tables.json_lines import Lines
 from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
 
@@ -45,7 +45,11 @@ _RESPONSES = frozenset(GUESSED["response"])
 """Columns where an empty cell of CSV is an empty text. Elsewhere it is null: no size, no id, no verdict."""
 _SPACES = b" \t\r\n"
 _DECODER, _ENCODER = msgspec.json.Decoder(), msgspec.json.Encoder()
+_VALUES = json.JSONDecoder()
+_WHITE = re.compile(r"[ \t\r\n]*")
 _STEP = 1 << 20
+_NEAR = 16
+"""Characters before the end of a text in which a value may be cut off rather than wrong."""
 _HELD = 1 << 25
 """Bytes of a JSON file that is held in memory; larger arrays are read again for each pass."""
 _MARKS = {",": ("commas", "end its name in .csv"), "\t": ("tabs", "end its name in .tsv"), ";": ("semicolons", "")}
@@ -198,7 +202,7 @@ class JsonArrayTable(JsonLinesTable):
     def _reading(self) -> Iterator[tuple[Iterator[Stretch], Callable[[], float]]]:
         if self._is_large:
             with self.source.opened() as (stream, done):
-                yield self._streamed(ArrayReader(stream).values()), done
+                yield self._streamed(_ArrayReader(stream).values()), done
             return
         rows, every = iter(self._held), sum(len(each.rows) for each in self._held)
         yield rows, lambda: 1 - sum(len(each.rows) for each in self._held[-length_hint(rows) or every :]) / every
@@ -461,3 +465,79 @@ def _in_memory(number: int, row: Any) -> dict[str, Any]:
     # A data frame has NaN where a row has no value.
     nan = {name for name, value in row.items() if isinstance(value, float) and value != value}
     return {str(name): None if name in nan else value for name, value in row.items()}
+
+
+class _ArrayReader:
+    """Reader of an array's values from a stream of bytes; it raises what ``json.loads`` would of the whole."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._decoder = stream, codecs.getincrementaldecoder("utf-8-sig")()
+        self._text, self._at, self._ended = "", 0, False
+        self._lines, self._column, self._bytes = 0, 0, 0  # of what went before the text
+
+    def values(self) -> Iterator[tuple[Any, str]]:
+        """Yield each value of the array, and its text."""
+        self._take("[", "Expecting value")
+        if self._next() == "]":
+            self._at += 1
+        else:
+            while True:
+                yield self._value()
+                if self._next() == "]":
+                    self._at += 1
+                    break
+                self._take(",", "Expecting ',' delimiter")
+        if self._next():
+            raise self._error("Extra data", self._at)
+
+    def _take(self, mark: str, wrong: str) -> None:
+        if self._next() != mark:
+            raise self._error(wrong, self._at)
+        self._at += 1
+
+    def _next(self) -> str:
+        """Return the next character that is no space; "" at the end."""
+        while True:
+            self._at = _WHITE.match(self._text, self._at).end()  # type: ignore[union-attr]
+            if self._at < len(self._text) or not self._more(_STEP):
+                return self._text[self._at : self._at + 1]
+
+    def _value(self) -> tuple[Any, str]:
+        self._next()
+        step = _STEP
+        while True:
+            try:
+                value, end = _VALUES.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                cut = error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _NEAR
+                if not (cut and self._more(step)):
+                    raise self._error(error.msg, error.pos) from None
+            else:
+                if end < len(self._text) or not self._more(step):  # else a number may go on
+                    text, self._at = self._text[self._at : end], end
+                    return value, text
+            step *= 2  # so that a large value is read over a few times
+
+    def _more(self, step: int) -> bool:
+        """Read further, in place of what has been used; return False at the end."""
+        if self._ended:
+            return False
+        used = self._text[: self._at]
+        self._lines += (lines := used.count("\n"))
+        self._column = len(used) - used.rfind("\n") - 1 if lines else self._column + len(used)
+        data = self._stream.read(step)
+        self._ended = not data
+        try:
+            text = self._decoder.decode(data, final=self._ended)
+        except UnicodeDecodeError as error:
+            error.before = self._bytes + len(data) - len(error.object)  # type: ignore[attr-defined]
+            raise
+        self._bytes += len(data)
+        self._text, self._at = self._text[self._at :] + text, 0
+        return True
+
+    def _error(self, message: str, at: int) -> json.JSONDecodeError:
+        error = json.JSONDecodeError(message, self._text, at)
+        error.colno += self._column if error.lineno == 1 else 0
+        error.lineno += self._lines
+        return error

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import json_array, text_rows
+from grounding_rewards.tables import text_rows
 from grounding_rewards.tables.opening import open_table
 from grounding_rewards.tables.rows import Batch, NoRowsError, joined, numbers_of
 from grounding_rewards.tables.writing import write_table
@@ -124,7 +124,7 @@ def streams(request, monkeypatch):
     """Hold a JSON file in memory, or read it a few bytes at once."""
     if request.param is not None:
         monkeypatch.setattr(text_rows, "_HELD", 0)
-        monkeypatch.setattr(json_array, "_STEP", request.param)
+        monkeypatch.setattr(text_rows, "_STEP", request.param)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_an_array_is_read_as_its_lines_are(tmp_path_factory, rows):
     assert one == other == rows
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_rows, "_HELD", 0)
-        patch.setattr(json_array, "_STEP", 5)
+        patch.setattr(text_rows, "_STEP", 5)
         assert [row for batch in open_table(folder / "in.json").batches() for row in batch.rows] == rows
 
 

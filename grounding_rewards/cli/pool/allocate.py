@@ -19,10 +19,8 @@ def allocate(
     rollouts: options.Rollouts,
     method: Annotated[
         str,
-        typer.Option(
-            metavar="NAME|JSON",
-            autocompletion=options.METHODS,
-            help='A method: dars, dart or xrpo, with arguments such as \'{"name": "dars", "form": "hardness"}\'.',
+        options.method_option(
+            'A method: dars, dart or xrpo, with arguments such as \'{"name": "dars", "form": "hardness"}\'.'
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.")],

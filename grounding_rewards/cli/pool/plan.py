@@ -22,11 +22,9 @@ def plan(
     rollouts: options.Rollouts,
     method: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME|JSON",
-            autocompletion=options.METHODS,
-            help='Compare this method, with its arguments: \'{"name": "band", "low_rate": 0.2}\'; may be given several '
-            "times. Default: all, every built-in one.",
+        options.method_option(
+            'Compare this method, with its arguments: \'{"name": "band", "low_rate": 0.2}\'; may be given several '
+            "times. Default: all, every built-in one."
         ),
     ] = None,
     picture: Annotated[

@@ -18,12 +18,8 @@ def choose(
     rollouts: options.Rollouts,
     method: Annotated[
         str,
-        typer.Option(
-            "--method",
-            metavar="NAME|JSON",
-            autocompletion=options.METHODS,
-            help='The method, by name or as JSON with its arguments, such as \'{"name": "pods", "keep": 4}\'; see '
-            "above.",
+        options.method_option(
+            'The method, by name or as JSON with its arguments, such as \'{"name": "pods", "keep": 4}\'; see above.'
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.")],
