@@ -174,7 +174,9 @@ class ParquetRollouts(FileRollouts):
             raise self._wrong(name, kind, "numbers")
         number = column if kind == pa.float64() else f"{column}::DOUBLE"
         number = f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END" if pa.types.is_floating(kind) else number
-        return f"round({number}, {PLACES})" if name == "temperature" else number
+        if name != "temperature":
+            return number
+        return f"CASE WHEN isfinite({number}) THEN round({number}, {PLACES}) END"  # manifests hold no infinity
 
     def _whole(self, name: str, kind: Any, column: str) -> str:
         """Return the SQL that reads a column as whole numbers; the query fails on any other number."""

@@ -296,6 +296,12 @@ def test_sizes_without_a_number_say_nothing(tmp_path):
     assert np.isnan(stats_of(open_rollouts([path])).dispersion).tolist() == [True]
 
 
+@pytest.mark.parametrize("temperature", [float("inf"), float("-inf"), float("nan"), None])
+def test_a_temperature_that_is_no_finite_number_is_unknown(tmp_path, temperature):
+    path = parquet(tmp_path / "r.parquet", sample_id=["a", "b"], acc=[1, 1], temperature=[temperature, 0.7])
+    assert open_rollouts([path]).temperatures() == {None: 1, 0.7: 1}
+
+
 @pytest.mark.parametrize("size", [[640.0], [640.0, 480.0, 3.0], []])
 def test_sizes_that_are_no_pair_say_nothing(tmp_path, size):
     rows = {"sample_id": ["a", "b"], "acc": [1, 1], "target": ['{"bbox": [1, 2, 3, 4], "space": "pixel"}'] * 2}
