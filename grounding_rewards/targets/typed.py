@@ -154,7 +154,8 @@ def _lone(written: Floats | None, beside: Mapping[str, Any], space: CoordSpace |
     """
     if written is None:
         return None
-    extent, ordered = extent_of(written)
+    exact = written + 0.0  # no -0.0
+    extent, ordered = extent_of(exact)
     (least, right, bottom, _), _ = extent
     if not ordered or least < -COORDINATE_LIMIT or max(right, bottom) > COORDINATE_LIMIT:
         return None
@@ -171,7 +172,6 @@ def _lone(written: Floats | None, beside: Mapping[str, Any], space: CoordSpace |
             Target(**{"space": space, **dict(zip(columns, each, strict=True))}) for each in zip(*fields, strict=True)
         ]
 
-    exact = written + 0.0  # no -0.0
     return Typed(Boxes(exact, made, beside, space), exact, extent)
 
 
