@@ -231,7 +231,7 @@ def _object(path: Path) -> list[Row] | None:
     parts = {name: each for name, each in value.items() if isinstance(each, list)}
     if parts and all(isinstance(inner, list) for each in parts.values() for inner in each):
         rows = [(name, row) for name, each in parts.items() for own in each for row in own]
-        return [{"subset": name, **row} for name, row in rows if isinstance(row, dict)]
+        return [{"subset": name, **(row if isinstance(row, dict) else {})} for name, row in rows]
     if any(not isinstance(each, dict) for each in value.values()):
         return [value]
     return [{"id": name, **each} for name, each in value.items()]
@@ -254,11 +254,8 @@ def _read(
     try:
         row = {**row, **{name: (folder / row[name]).read_text("utf-8") for name in layout.files}}
         step = layout.read(row, size)
-        return (
-            row,
-            step,
-            {each.name: layout.gold(row) if each.name in layout.own else each.gold(step) for each in rules},
-        )
+        golds = {each.name: layout.gold(row) if each.name in layout.own else each.gold(step) for each in rules}
+        return row, step, golds
     except TargetError as error:
         came = short_repr(error.came, 60)
         raise TableError(f"{where}: {error.field}: got {came}; expected {error.expected}") from None

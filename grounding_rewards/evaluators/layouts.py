@@ -16,6 +16,7 @@ from grounding_rewards.evaluators.judging import benchmark_name
 from grounding_rewards.evaluators.rule import Box, Size, Step
 
 Row = Mapping[str, Any]
+_SIDES = (("image_width", "image_height"), ("width", "height"), ("w", "h"))
 
 
 class StepLayout(Struct, frozen=True):
@@ -59,8 +60,8 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 def size_of(row: Row) -> Size:
     """Return the size of a row's screenshot as the row says it; None where it does not."""
-    own = [row.get("image_width"), row.get("image_height")]
-    return next(filter(None, map(read_size, (own, row, row.get("image_size"), row.get("device_info")))), None)
+    own = ([row.get(wide), row.get(high)] for wide, high in _SIDES)
+    return next(filter(None, map(read_size, (*own, row.get("image_size"), row.get("device_info")))), None)
 
 
 def _act(name: str, place: Sequence[float] = (), **arguments: Any) -> Act:

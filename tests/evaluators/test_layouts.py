@@ -183,6 +183,7 @@ def test_a_wrong_file_of_each_layout_is_one_clear_error(tmp_path, name, wrong):
     [
         ("ui-s1", [{**UI_S1, "response": "x", "steps": ["x", [1]]}]),  # steps that are no objects
         ("odyssey", [{**ODYSSEY, "response": "x", "task_info": None, "steps": [None]}]),
+        ("aitw", {"general": [[{**SEECLICK, "response": "x"}, 5], [5]], "touch": [[5]]}),
         ("aitz", [{**FILES["aitz"][1][0], "response": "x", "ui_text": "junk"}]),
         ("mind2web", [{**MIND, "response": "x", "image_width": 0}]),
         ("mind2web", [{**MIND, "response": "x", "image_width": None, "image_size": "x"}]),
@@ -193,9 +194,21 @@ def test_odd_values_of_a_file_are_one_clear_error(tmp_path, name, content):
         evaluate_steps(written(tmp_path, content), FILES[name][0], "all")
 
 
-def test_what_is_no_object_in_lists_by_subset_is_no_step(tmp_path):
-    path = written(tmp_path, {"general": [[{**SEECLICK, "response": "x"}, 5], [5]], "touch": [[5]]})
-    assert [each.figures[0].of for each in evaluate_steps(path, "aitw", "seeclick").rules] == [1]
+@pytest.mark.parametrize(
+    ("row", "size"),
+    [
+        ({"width": 1080, "height": 2400, "w": 50, "h": 20}, (1080.0, 2400.0)),  # of the place, or null in a table
+        ({"w": None, "h": None, "width": 1080, "height": 2400}, (1080.0, 2400.0)),
+        ({"width": 1080, "height": 2400, "w": None, "h": None}, (1080.0, 2400.0)),
+        ({"image_width": 1080, "image_height": 2400, "width": 1, "height": 2}, (1080.0, 2400.0)),
+        ({"w": 1080, "h": 2400}, (1080.0, 2400.0)),
+        ({"image_size": "1080x2400"}, (1080.0, 2400.0)),
+        ({"image_size": [0, 0], "device_info": {"width": 1080, "height": 2400}}, (1080.0, 2400.0)),
+        ({"width": 1080, "h": 2400}, None),
+    ],
+)
+def test_the_size_of_a_screenshot_is_that_of_its_longest_names(row, size):
+    assert size_of(row) == size
 
 
 def test_tfrecords_are_named_as_what_they_are(tmp_path):
