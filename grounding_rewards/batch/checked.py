@@ -15,7 +15,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.columns import Columns, has, resolve
 from grounding_rewards.batch.joining import Join
-from grounding_rewards.batch.samples import Problems, names_of, reads
+from grounding_rewards.batch.samples import Problems, names_of, number_of, reads
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks import accuracy
@@ -302,7 +302,7 @@ def check_rollouts(
             scored = scorer.score(table, batch)
             read = scored.rollouts.targets.rows
             names = names_of(scorer, table, batch, batch.column(scorer.columns.id), read=read)
-            scores, rounds = scored.scores, map(_round, batch.column(NUMBER[0]))
+            scores, rounds = scored.scores, map(number_of, batch.column(NUMBER[0]))
             groups.add(
                 list(zip(names, rounds, strict=True)), scores.total, scores.acc, scored.columns["parsed"], scores.valid
             )
@@ -314,11 +314,6 @@ def check_rollouts(
     figures = groups.figures()
     findings = (*diagnosis.findings(), *figures.findings())
     return CheckedRollouts(accuracy.merge(parts), figures, diagnosis.fit(), findings)
-
-
-def _round(value: Any) -> Any:
-    """Return what tells a round from others: a number as it is; NaN, which equals nothing, and all else as text."""
-    return value if isinstance(value, int | float) and value == value else repr(value)
 
 
 def _sizes(scored: RecipeSlice) -> list[str | None]:

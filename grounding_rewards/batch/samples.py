@@ -161,7 +161,7 @@ class SampleTable:
         self.scorer, self.table, self._once = scorer, table, once
         self._places: dict[str, int] = {}  # of samples, by name
         self._first: list[tuple[Any, str]] = []  # number and row of each sample's first rollout
-        self._further: set[tuple[int, str]] = set()  # sample and number of all others
+        self._further: set[tuple[int, Any]] = set()  # sample and number of all others
         self._images: list[Hashable | None] = []
         self._fields: dict[str, list[Any]] = {name: [] for name in by}
         self._rows: list[tuple[list[int], Floats, Floats]] = []  # sample, acc and valid of each row
@@ -176,7 +176,7 @@ class SampleTable:
         """Add a batch that was scored, and the names of its samples."""
         from grounding_rewards.batch.consensus_answers import target_numbers
 
-        numbers = list(zip(*(batch.numbers(name) for name in NUMBER), strict=True))
+        numbers = list(zip(*(map(number_of, batch.numbers(name)) for name in NUMBER), strict=True))
         images, hashes = batch.column(self.scorer.columns.image), batch.column(IMAGE_HASH)
         samples, rows, new = list[int](), list[int](), list[int]()
         for row, name in enumerate(names):
@@ -199,12 +199,12 @@ class SampleTable:
 
     def _check(self, batch: Batch, row: int, name: str, sample: int, number: Any) -> None:
         first, place = self._first[sample]
-        if _unnumbered(number, first) or number == first or (sample, repr(number)) in self._further:
+        if _unnumbered(number, first) or number == first or (sample, number) in self._further:
             raise TableError(
                 f"{self.table.path}, {batch.place(row)}: sample {name!r:.80} is in {place} already; expected one row a "
                 "sample, or rollouts with numbers in a column rollout; --consensus makes one answer of several"
             )
-        self._further.add((sample, repr(number)))
+        self._further.add((sample, number))
 
     def scores(self, file: str) -> SampleScores:
         """Return the scores of all samples; ``file`` is what they are called."""
@@ -263,7 +263,14 @@ class Answers:
 
 def _unnumbered(*rollouts: Any) -> bool:
     """Return True where a rollout has no number."""
-    return any(number is None or number != number for _, number in rollouts)
+    return any(number is None for _, number in rollouts)
+
+
+def number_of(value: Any) -> Any:
+    """Return what tells a round or a rollout from others: a number, None for NaN and no value, all else as text."""
+    if isinstance(value, int | float):
+        return value if value == value else None
+    return None if value is None else repr(value)
 
 
 def reads(scorer: TableScorer, table: Table, columns: Sequence[str]) -> list[str]:

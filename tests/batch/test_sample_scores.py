@@ -45,7 +45,7 @@ def test_numbered_rollouts_are_counted_by_sample(tmp_path: Path) -> None:
     ("rollouts", "rounds"),
     [
         ([None, None], [None, None]), ([0, 0], [None, None]), ([0, None], [None, None]), ([0, 1, 1], [1, 1, 1]),
-        ([[0], [1], [1]], [1, 1, 1]),
+        ([[0], [1], [1]], [1, 1, 1]), ([0, 0], [np.nan, np.nan]), ([0, 0], [np.nan, None]), ([0, 1, 1.0], [1, 1, 1]),
     ],
 )  # fmt: skip
 def test_a_sample_that_is_there_twice_is_an_error(tmp_path: Path, rollouts: list[Any], rounds: list[Any]) -> None:
