@@ -89,7 +89,8 @@ class ItemResponse(Method):
 def outcome_variance(stats: SampleStats, fewer: int = 0) -> Floats:
     """Return p (1 - p) n / (n - fewer), (m,), which k and n - k right ones share to the last bit; 0 without any."""
     n = np.maximum(stats.n, 1)  # 0 of 0 right is 0 of 1, and one rollout is all right or all wrong
-    variance: Floats = stats.num_correct / n * ((stats.n - stats.num_correct) / np.maximum(n - fewer, 1))
+    right, wrong = stats.num_correct, stats.n - stats.num_correct
+    variance: Floats = np.minimum(right, wrong) / n * (np.maximum(right, wrong) / np.maximum(n - fewer, 1))
     return variance
 
 

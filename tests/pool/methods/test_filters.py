@@ -140,6 +140,8 @@ def test_learnability_without_bias_is_the_same_on_average_whatever_n():
     stats = counted((1, 2), (2, 4), (1, 1), (0, 1), (1, 8))
     assert select(stats, Learnability(unbiased=True)).tolist() == pytest.approx([0.5, 1 / 3, 0.0, 0.0, 0.125])
     # Of two looks at p = 0.5, one half is (0, 1) or (1, 0): mean 0.5 * 0.5 = 0.25 = p (1 - p).
+    for right in range(10):  # the same to the last bit, so that they tie
+        assert len({*select(counted((right, 10), (10 - right, 10)), Learnability(unbiased=True)).tolist()}) == 1
     assert Learnability(unbiased=True).high == 0.5
     assert Learnability(unbiased=True, scaled=True).high == 2.0
 
