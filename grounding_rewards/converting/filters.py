@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -224,15 +225,18 @@ class Selection:
 def by_share(counts: Mapping[str, int], shares: Mapping[str, float]) -> dict[str, int]:
     """Return the number of samples of each source that is to be a share of all; the others give all that they have.
 
+    Shares are exact, as they are written, and a half is rounded up, as in ``pool next``.
+
     >>> by_share({"a": 100, "b": 900}, {"a": 0.05}), by_share({"a": 100, "b": 900}, {"a": 0.5, "b": 0.5})
     ({'a': 47}, {'a': 100, 'b': 100})
     """
+    exact = {name: Fraction(str(share)) for name, share in shares.items()}
     rest = sum(count for name, count in counts.items() if name not in shares)
     if rest:
-        whole = rest / (1 - sum(shares.values()))
+        whole = rest / (1 - sum(exact.values()))
     else:
-        whole = min((counts[n] / shares[n] for n in counts if shares.get(n)), default=0)
-    wanted = {name: round(whole * shares[name]) for name in counts if name in shares}
+        whole = min((counts[n] / exact[n] for n in counts if exact.get(n)), default=Fraction(0))
+    wanted = {name: int(whole * exact[name] + Fraction(1, 2)) for name in counts if name in exact}
     for name, n in wanted.items():
         if n > counts[name]:
             raise ConvertError(

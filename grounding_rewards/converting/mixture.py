@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -230,7 +231,10 @@ def read_mixture(path: Path, seed: int = 0) -> Mixture:
         text = path.read_text("utf-8")
         content = json.loads(text) if path.suffix == ".json" else yaml_values(text)
         rows, common = content["datasets"], {key: value for key, value in content.items() if key != "datasets"}
-        seed = common.pop("seed", seed)
+        if (own := common.pop("seed", None)) is not None:
+            seed = own
+        if not is_whole(seed, 0):
+            raise ConvertError(f"{path}, seed: got {seed!r:.60}; expected a whole number from 0")
         _check_keys(f"{path}", common, _SHARED)
         parts = tuple(_part(path, number, row, common, seed) for number, row in enumerate(rows))
     except ImportError:
@@ -246,11 +250,11 @@ def read_mixture(path: Path, seed: int = 0) -> Mixture:
         raise ConvertError(
             f"{path}: {f'two data sets are called {twice[0]}; give each a name' if twice else 'is empty'}"
         )
-    shares = [part.share for part in parts if part.share is not None]
+    shares = [Fraction(str(part.share)) for part in parts if part.share is not None]
     whole = len(shares) == len(parts)
     if sum(shares) > 1 + 1e-9 or (not whole and sum(shares) >= 1):
         raise ConvertError(
-            f"{path}: shares are {sum(shares):g} in all; expected {'at most 1' if whole else 'less than 1'}"
+            f"{path}: shares are {float(sum(shares)):g} in all; expected {'at most 1' if whole else 'less than 1'}"
         )
     return Mixture(path, parts, seed)
 

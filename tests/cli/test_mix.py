@@ -222,6 +222,13 @@ def test_a_killed_mixture_goes_on_with_the_next_data_set(run, tmp_path, mixture)
         ("datasets: [{path: own.jsonl, per_image: true}]", "per_image: got True; expected a whole number from 1"),
         ("datasets: [{path: own.jsonl, template: 5}]", "data set 0, template: got 5; expected a text"),
         ("datasets: [{path: own.jsonl, layout: 5}]", "data set 0, layout: got 5; expected a text"),
+        ("seed: x\ndatasets: [{path: own.jsonl}]", "mix.yaml, seed: got 'x'; expected a whole number from 0"),
+        ("seed: -1\ndatasets: [{path: own.jsonl}]", "mix.yaml, seed: got -1; expected a whole number from 0"),
+        ("seed: 1.5\ndatasets: [{path: own.jsonl}]", "mix.yaml, seed: got 1.5; expected a whole number from 0"),
+        (
+            f"datasets: [{', '.join(f'{{path: own.jsonl, name: n{n}, share: 0.1}}' for n in range(10))}, {{path: a}}]",
+            "shares are 1 in all; expected less than 1",  # floats would be 1e-16 below it
+        ),
         (
             "datasets: [{path: own.jsonl, share: 0.6}, {path: own.jsonl, share: 0.6, name: b}]",
             "shares are 1.2 in all; expected at most 1",

@@ -8,6 +8,7 @@ from grounding_rewards.converting.filters import Filters, Selection, by_share
 from grounding_rewards.converting.samples import ColumnNames, Reading, read_rows
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError, TableError
+from grounding_rewards.pool.draws import zero_quota
 
 COLUMNS = ColumnNames("ask", "box", "img", "size", source="source")
 UNIT = CoordSpace.UNIT
@@ -78,6 +79,15 @@ def test_a_share_that_a_source_cannot_fill_is_an_error():
     with pytest.raises(ConvertError, match=r"^b, share: 0.5 of the mixture are 30 samples, and it gives 20; lower it"):
         by_share({"a": 30, "b": 20}, {"b": 0.5})
     assert by_share({"a": 30, "b": 20}, {"a": 0, "b": 1}) == {"a": 0, "b": 20}
+
+
+@pytest.mark.parametrize(
+    ("rest", "share", "number"),
+    [(2, 0.2, 1), (6, 0.2, 2), (10, 0.2, 3), (7, 0.6, 11), (1, 0.2, 0)],  # 0.5, 1.5, 2.5, 10.5, 0.25
+)
+def test_shares_are_exact_and_round_from_the_middle_up_as_quotas_of_pools_do(rest, share, number):
+    assert by_share({"a": rest, "b": 99}, {"b": share}) == {"b": number}
+    assert zero_quota(rest, share) == number
 
 
 def test_sizes_are_needed_for_areas_of_pixels_alone():
