@@ -81,6 +81,7 @@ class Groups:
         np.maximum.at(high, group, total)
         right = np.bincount(group, acc, len(size))
         equal = several & (high - low <= NO_SIGNAL)
+        total = np.where(equal[group], low[group], total)  # so that nothing explains what rounding leaves
         inside = [_centred(values, group, size)[several[group]] for values in (total, parsed, acc)]
         form, both = _explained(inside[0], inside[1:2]), _explained(inside[0], inside[1:])
         return GroupFigures(
