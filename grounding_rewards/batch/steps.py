@@ -175,7 +175,8 @@ def steps_by_rule(
         acts = _acts(recipe, answers, sizes, file)
         for index, (row, size, answer, act) in enumerate(zip(batch.rows, sizes, answers, acts, strict=True)):
             row, step, golds = _read(layout, row, size, folder, f"{file}, {batch.place(index)}", rules)
-            group, place = str(row.get(benchmark.label, "")), int(row[number]) if str(row[number]).isdecimal() else 0
+            group, said = str(row.get(benchmark.label, "")), str(row[number])[:18]  # thousands of digits are an error
+            place = int(said) if said.isdecimal() else 0
             verdicts: dict[str, bool | None] = {}
             for rule in rules:
                 verdict, form = _judged(rule, answer, act, golds[rule.name], size)
@@ -259,7 +260,7 @@ def _read(
     except TargetError as error:
         came = short_repr(error.came, 60)
         raise TableError(f"{where}: {error.field}: got {came}; expected {error.expected}") from None
-    except (OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
         why = f"{type(error).__name__}: {error!s:.80}"
         names = ", ".join(sorted(layout.fields.split()))
         raise TableError(f"{where}: {names}: got what is no step of {layout.name} ({why}); expected one") from None

@@ -45,6 +45,7 @@ class StepBenchmark(Struct, frozen=True):
 
 def steps_of(row: Row) -> Iterator[dict[str, Any]]:
     """Yield the steps of an episode as rows, with what it says of all of them; a row of a step is itself."""
+    row = _object(row)
     inner = next((each for each in ("steps", "actions") if isinstance(row.get(each), list)), "")
     if not inner:
         yield dict(row)

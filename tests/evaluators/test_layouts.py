@@ -183,6 +183,8 @@ def test_a_wrong_file_of_each_layout_is_one_clear_error(tmp_path, name, wrong):
     [
         ("ui-s1", [{**UI_S1, "response": "x", "steps": ["x", [1]]}]),  # steps that are no objects
         ("odyssey", [{**ODYSSEY, "response": "x", "task_info": None, "steps": [None]}]),
+        ("aitw", [{**SEECLICK, "response": "x", "annot_position": [10**400, 1, 1, 1]}]),
+        ("clawgui", [{**CLAW, **SIZE, "response": "x", "arguments": {"points": [[float("inf"), 1]]}}]),
         ("aitw", {"general": [[{**SEECLICK, "response": "x"}, 5], [5]], "touch": [[5]]}),
         ("aitz", [{**FILES["aitz"][1][0], "response": "x", "ui_text": "junk"}]),
         ("mind2web", [{**MIND, "response": "x", "image_width": 0}]),
@@ -229,6 +231,18 @@ def test_directions_that_are_none_are_errors_of_the_row_and_never_of_a_rule():
     row = {**SEECLICK, "action_type_text": "scroll sideways", "response": "x"}
     with pytest.raises(TableError, match=r"rows, row 1: direction: got 'sideways'; expected up, down, left or right"):
         evaluate_steps([{**SEECLICK, "response": "x"}, row], "aitw", "all")
+
+
+def test_rows_in_memory_that_are_no_objects_are_one_error():
+    with pytest.raises(TableError, match=r"^rows: is no file of AITW"):
+        evaluate_steps([5], "aitw", "all")
+    with pytest.raises(TableError, match=r"^rows, row 1: .* got what is no step of "):
+        evaluate_steps([{**SEECLICK, "response": "x"}, 5], "aitw", "all")
+
+
+def test_a_place_in_the_episode_of_thousands_of_digits_is_read(tmp_path):
+    path = written(tmp_path, [{**CPM, "response": "x", "step_id": "9" * 5000}])
+    assert evaluate_steps(path, "androidcontrol", "os-atlas").rules[0].figures[0].of == 1
 
 
 def test_an_answer_that_a_rule_has_no_form_of_is_not_read():
