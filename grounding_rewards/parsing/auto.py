@@ -249,7 +249,8 @@ class AnyForm(Form):
         opened = False  # in a list that has not closed yet
         listed: list[Candidate] = []
         for begin, end, value in spans:
-            before, after = text[:begin].rstrip()[-1:], text[end:].lstrip()[:1]
+            before = text[:begin].rstrip()[-1:]
+            after = "]" if _CLOSED.match(text, end) else text[end:].lstrip()[:1]
             item = value if isinstance(value, dict) else loosely(text[begin:end])
             if item is None:
                 continue
@@ -263,8 +264,7 @@ class AnyForm(Form):
                 continue
             yield from [*listed, *made]
             opened, listed = False, []
-        closed = listed and text[end:].lstrip()[1:].lstrip()[:1] == "]"  # behind a last comma
-        yield from [each if closed else each._replace(act=None) for each in listed]
+        yield from [each._replace(act=None) for each in listed]
 
     def _acts(self, item: Mapping[Any, Any], begin: int, end: int) -> list[Candidate]:
         """The acts of an object; the object itself as "tool" where it is none, so that nothing in it is read."""
@@ -359,13 +359,15 @@ _THOUGHT = re.compile(
 _THINKS = re.compile(
     rf"<(?:{_THINKING})>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|channel>thought|<\|channel\|>analysis"
 )
+_POLITE = rf"(?!(?:{'|'.join(WORDS)})[ \t\r]*\n)[A-Za-z\u4e00-\u9fff][^\n0-9()\[\]{{}}<>]*"
 _THOUGHTS = re.compile(
-    rf"^{SPACE}(?:(?:#+ Step [0-9]+:?|```[a-z]*|[A-Za-z\u4e00-\u9fff][^\n0-9()\[\]{{}}<>]*)\n{SPACE})?"
+    rf"^{SPACE}(?:(?:#+ Step [0-9]+:?|```[a-z]*|{_POLITE})\n{SPACE})?"
     rf"(?:<answer>{SPACE})?(?:#+ )?\**"
     rf"(?:{either_case('thoughts?|reason(?:ing)?|reflection|observation|analysis|explanation')})(?:\**:| #+\n)"
 )
 _ACTION = on_use(rf"\n[ \t]*(?:#+ )?\**(?:{either_case('actions?|(?:final )?answer|code')})(?:\**:| #+\n)")
 _COMMENT = on_use(r"(?:^|\n)[ \t]*#(?:[ \t]*pyautogui\.|(?![^\n]*pyautogui\.))[^\n]*|(?<=\))[ \t]+#[^\n]*")
+_CLOSED = on_use(rf"{SPACE}(?:,{SPACE})?\]")
 _OPEN_END = on_use(rf"(?:[(\[{{][^()\[\]{{}}<>]*|</?[A-Za-z_|]*|<(?:\|box_start\||{TAG})>[^<>]*)$")
 _TAIL = 200  # characters in which a bracket is looked for that opens and does not close
 LINK = "<link>"

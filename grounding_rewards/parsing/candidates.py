@@ -126,9 +126,9 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     headed = any([sign in front for sign in _HEADS])  # noqa: C419 (faster so)
     if headed and (text[candidate.begin] == "{" or "nput:" in front) and (called := _HEADED.search(front)):
         return candidate._replace(act=act._replace(name=called[1] or called[2] or called[3]))
+    if candidate.form in _UNNAMED and _SIZED.search(front[-_NEAR:]):
+        return candidate._replace(form="tool")
     if candidate.form in _BRACKETED:
-        if _SIZED.search(front[-_NEAR:]):
-            return candidate._replace(form="tool")
         if _QUOTED_KEY.search(front) or _OPEN_TAG.search(front):
             return candidate._replace(act=None)
         word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front[-_NEAR:])
@@ -154,6 +154,7 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
 
 _FAR, _NEAR = 200, 80
 _BRACKETED = frozenset({"bare_tuple", "bare_list", "nested_list", "corner_tuples", "corner_lists"})
+_UNNAMED = _BRACKETED | {"bare_numbers"}
 
 
 Group = tuple[int, int, str, list[float]]
@@ -278,7 +279,8 @@ _PLACE = r"(?:[\"']?[(\[][(\[ \t]*-?[.0-9]|<[|a-z_]+>|\{[ \n]*[\"']|[xX][ \t]*[=
 _ALIASES = (
     rf"(?P<call>{_WORD})\((?P<ending>(?:s|es|ed)\))?",
     rf"{_KEY}(?P<named>{_PHRASE})(?P<prose>[ \t]+[A-Za-z])?",
-    rf"(?:type|name|{either_case('operation|command|tool')})[\"'*]*{SPACE}[:=>][*]*{SPACE}[\"']?(?P<typed>{_PHRASE})",
+    rf"(?:type|name|(?P<tool>{either_case('operation|command|tool')}))[\"'*]*{SPACE}[:=>][*]*{SPACE}[\"']?"
+    rf"(?P<typed>{_PHRASE})",
     rf"""(?P<before>{_PHRASE})(?:["'],)?(?:[ \t]+(?:{"|".join(_BEFORE_PLACES)}))?(?:{SPACE}(?:[:=]|->))?"""
     rf"{SPACE}{_PLACE}",
     rf"<(?P<opens>{_WORD})>(?![^<>]*</)",
@@ -322,8 +324,9 @@ def _kind(match: re.Match[str]) -> str:
     words = match["typed"] or match["named"] or match["before"]
     first, _, last = words.replace("-", " ").partition(" ")
     kind = _known(f"{first}_{last}") if last else ""
-    if match["typed"]:  # a name: "scroll bar" is no action's
-        kind = _known(first) if last in ("", *_BEFORE_PLACES) else kind
+    if match["typed"]:
+        sole = match["tool"] or last in ("", *_BEFORE_PLACES)  # "name: scroll bar" is no action's
+        kind = kind or (_known(first) if sole else "")
         return kind if first in OPENAI or kind in AT_A_PLACE else ""
     if kind:
         return kind
@@ -348,7 +351,8 @@ def _is_sure(word: str, kind: str) -> bool:
 
 _TAGS = on_use(
     rf"<\|box_start\|>{SPACE}{PLACE}<\|box_end\|>"
-    rf"|<(?P<tag>[A-Za-z_]{{3,20}})>{SPACE}{PLACE.replace('?P<', '?P<t')}</?(?P=tag)>"
+    rf"|<(?P<tag>[A-Za-z_]{{3,20}})>{SPACE}{PLACE.replace('?P<', '?P<t')}"
+    rf"(?:(?=<(?P=tag)>{SPACE}[-.0-9(\[])|</?(?P=tag)>)"
     rf"|<x>{SPACE}(?P<ax>{NUMBER}){SPACE}</x>{SPACE}(?:,{SPACE})?<y>{SPACE}(?P<ay>{NUMBER}){SPACE}</y>"
     rf"""|<points? coords=["'][^"'<>]*["'](?:[^<>]*>[^<>]*</points?>)?"""
     rf"""|<points?(?P<percent>(?:[ \t]+[xy][0-9]{{0,3}}=["']{NUMBER}["'])+)(?:[^<>]*>[^<>]*</points?>)?"""
@@ -420,6 +424,9 @@ def asides_in(text: str) -> Iterator[Candidate]:
         if match.start() >= end and (answered or not match["beside"]):
             closing = f"</{match[1]}>" if match[1] else "<|object_ref_end|>"
             close = text.find(closing, match.end())
+            if close < 0 and match["beside"]:
+                answered = False  # the answer may be in what is not closed
+                continue
             end = close + len(closing) if close >= 0 else len(text)
             yield Candidate(match.start(), end, "tool", None)
 
@@ -571,7 +578,8 @@ def lines_in(text: str) -> Iterator[Candidate]:
         if not written:
             called = match["name"] and line[match.end("name")] == "("
             if not called and (act := _act_of_line(match)):
-                yield Candidate(begin, position - 1, "action_os_atlas", None if _is_open(match) else act)
+                in_tag = "<answer>" in body and last.isdigit() and text.find("</answer>", begin) < 0
+                yield Candidate(begin, position - 1, "action_os_atlas", None if in_tag or _is_open(match) else act)
         elif is_known(written) and canonical(written) in _TYPES and written.islower():
             key = "app" if canonical(written) == "open_app" else "text"
             yield Candidate(begin, position - 1, "action_os_atlas", Act(written, (), {key: match["argument"]}))

@@ -156,11 +156,11 @@ def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any], name: str) -> t
     if start := parts.get("start") or _held(item, _STARTS):
         value, end = start, end or value  # beside a start, a plain place is where it ends
     elif not value:
-        if centre := _held(item, _CENTRES):
-            value = centre
-        elif item.get("x") is not None or item.get("y") is not None:
-            value = (None if name else _corners(item)) or _x_y(item)  # an action is there, whatever size is beside
-        elif edges := _held(item, _EDGES) or _corners(item):
+        of_image = next((key for key in item if key in _ANY_SIDE), "w")[0] in "wh"  # a size in front
+        sides = None if of_image else _corners(item)
+        if item.get("x") is not None or item.get("y") is not None:
+            value = (None if name else sides) or _x_y(item)  # an action is there, whatever size is beside
+        elif edges := _held(item, _EDGES) or sides or _held(item, _CENTRES):
             value, end = edges, None
         elif "path" in item and not end:
             path = item["path"]
@@ -205,9 +205,9 @@ def _x_y(item: Mapping[Any, Any]) -> tuple[Any, Any] | None:
 
 
 def _corners(item: Mapping[Any, Any]) -> list[float] | None:
-    """Return the corners of a box written as its left, top, width and height; a size in front is the image's."""
+    """Return the corners of a box written as its left, top, width and height."""
     numbers = [number_in(side) for side in _held(item, _SIDES) or ()]
-    if not numbers or None in numbers or next(key for key in item if key in _ANY_SIDE)[0] in "wh":
+    if not numbers or None in numbers:
         return None
     x, y, width, height = [number or 0.0 for number in numbers]
     return [x, y, x + width, y + height]
