@@ -255,6 +255,20 @@ def test_a_column_of_objects_is_two_arrays(tmp_path, name, space):
     assert scorer.score(table, batch).scores.acc.tolist() == [1.0]
 
 
+@pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
+def test_objects_of_several_spaces_are_each_in_its_own(tmp_path, name):
+    spaces = ["unit", "pixel", "unit"]
+    targets = [{"bbox": [0, 0, 1, 1], "image_size": [90, 80], "space": space} for space in spaces]
+    rows = [{"response": "(45, 40)", "target": each} for each in targets]
+    path = write_rows(tmp_path / "in.jsonl", *rows)
+    if name == "in.parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path := tmp_path / name)
+    table = open_table(path)
+    scorer = TableScorer(gr.recipe("click", response_space="pixel", target_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(table, whole=False)
+    assert scorer.score(table, batch).scores.acc.tolist() == [1.0, 0.0, 1.0]
+
+
 def test_a_column_of_boxes_is_one_array(tmp_path):
     pq.write_table(pa.table({"response": ["(2, 3)"], "bbox": [[1, 2, 3, 4]]}), tmp_path / "in.parquet")
     table = open_table(tmp_path / "in.parquet")

@@ -427,6 +427,10 @@ def test_a_folder_of_a_file_a_screenshot_is_one_table(run, tmp_path, files, samp
         ([{"img_filename": "a.png", "elements": "x"}], "elements: got 'x'; expected a list, or the JSON of one"),
         ([{"img_filename": "a.png", "elements": [7]}], "elements: got 7; expected a list of objects"),
         (
+            [{"img_filename": "a.png", "elements": [{"instruction": "x", "bbox": [1, 2, 3, "\ud800"]}]}],
+            "row 1, elements 0: target, field 'bbox': got [1, 2, 3, '\\ud800']; expected 4 numbers x1 y1 x2 y2",
+        ),
+        (
             [{"img_filename": "a.png", "elements": [{"instruction": "a", "bbox": ["x", 1, 2, 3]}]}],
             "row 1, elements 0: target, field 'bbox': got ['x', 1, 2, 3]; expected 4 numbers x1 y1 x2 y2, as numbers",
         ),

@@ -339,6 +339,13 @@ def test_the_least_that_a_manifest_says():
     assert (found["samples"], found["steps"], found["zero_share"], found["zero_share_asked"]) == (2, [], 0.0, None)
 
 
+def test_figures_of_a_manifest_that_are_no_numbers_say_nothing():
+    odd = {"seed": True, "shortfall": float("inf"), "zero_share": "0.2", "zero_share_actual": 10**400}
+    found = funnel("pool", manifest(**odd))
+    assert (found["zero_share_asked"], {*odd} & {*found}) == (None, {"zero_share"})
+    assert found["zero_share"] == 0.2  # 3 of 15
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
