@@ -44,29 +44,38 @@ def spread(work: bytes, items: Iterable[Any], count: int) -> Iterator[Any]:
     left, busy = iter(items), deque[Any]()
     with ExitStack() as stack:
         processes = [stack.enter_context(_process()) for _ in range(count)]
-        try:
-            for process in processes:
+        for process in processes:
+            with _alive(process):
                 process.stdin.write(work)
-                busy += _begun(process, left)
-            while busy:
-                process = busy.popleft()
+            busy += _begun(process, left)
+        while busy:
+            process = busy.popleft()
+            with _alive(process):
                 results, error = pickle.load(process.stdout)  # nosec B301
-                if error is not None:
-                    raise error
-                busy += _begun(process, left)
-                yield from results
-        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
-            why = f"ended with status {process.wait()}, such as for want of memory"
-            raise ClusterError(f"a process that did part of the work {why}") from None
+            if error is not None:
+                raise error
+            busy += _begun(process, left)
+            yield from results
 
 
 def _begun(process: Any, items: Iterator[Any]) -> list[Any]:
     """Hand the next item, if there is one, to a process; return those that work."""
     for item in islice(items, 1):
-        pickle.dump(item, process.stdin, pickle.HIGHEST_PROTOCOL)
-        process.stdin.flush()
+        with _alive(process):
+            pickle.dump(item, process.stdin, pickle.HIGHEST_PROTOCOL)
+            process.stdin.flush()
         return [process]
     return []
+
+
+@contextmanager
+def _alive(process: Any) -> Iterator[None]:
+    """Raise an error where a process has ended that is written to or read from."""
+    try:
+        yield
+    except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+        why = f"ended with status {process.wait()}, such as for want of memory"
+        raise ClusterError(f"a process that did part of the work {why}") from None
 
 
 @contextmanager

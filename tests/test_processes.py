@@ -50,6 +50,18 @@ def test_an_error_is_raised_behind_the_results_before_it():
         next(results)
 
 
+def cut(item):
+    raise EOFError("image is cut off")
+    yield
+
+
+def test_an_error_of_work_or_of_items_is_none_of_the_process():
+    with pytest.raises(EOFError, match=r"^image is cut off$"):
+        list(spread(packed(cut), range(9), 2))
+    with pytest.raises(EOFError, match=r"^image is cut off$"):
+        list(spread(packed(waits), cut(0), 2))
+
+
 def ends(item):
     os._exit(3)
     yield

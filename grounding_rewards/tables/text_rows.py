@@ -125,8 +125,9 @@ class JsonLinesTable:
         with self.source.opened() as (stream, done):
             while text := stream.read(_STEP) + stream.readline():
                 ends, objects = text.count(b"\n"), text.count(b"\n{") + text.startswith(b"{")
-                # Where not all lines begin with an object some may be empty, and no rows.
-                more = ends if objects == ends else sum(map(bool, map(bytes.strip, text.split(b"\n"))))
+                # Where not all lines begin with an object, and end, some may be empty, and no rows.
+                sure = objects == ends and text.endswith(b"\n")
+                more = ends if sure else sum(map(bool, map(bytes.strip, text.split(b"\n"))))
                 if more:
                     yield Part(self, text, (lines, rows), done())
                 lines, rows = lines + ends, rows + more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 from contextlib import suppress
@@ -497,6 +498,24 @@ def test_lines_that_are_read_at_once_are_read_as_with_care(tmp_path_factory, tex
         at_once = read()
         patch.setattr(text_rows, "_objects", lambda text, lines: None)
         assert read() == at_once
+
+
+@pytest.mark.parametrize("step", [1, 1 << 20])
+@pytest.mark.parametrize("last", ['{"a": 3}', ' {"a": 3}', "[3]", " ", ""])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_parts_of_lines_have_the_rows_of_the_whole(tmp_path, monkeypatch, step, last, end):
+    monkeypatch.setattr(text_rows, "_STEP", step)
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n\n \t\n{"a": 2}\n' + last + end)
+    table = text_rows.JsonLinesTable(path, tolerant=True)
+
+    def read(batches):
+        rows = [zip(itertools.count(each.start), each.rows, each.lines, strict=False) for each in batches]
+        return [row for each in rows for row in each]
+
+    whole = read(table.batches())
+    assert whole[:2] == [(0, {"a": 1}, 1), (1, {"a": 2}, 4)]
+    assert read(batch for part in table.parts() for batch in part.batches()) == whole
 
 
 @pytest.mark.parametrize(
