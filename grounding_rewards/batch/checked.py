@@ -15,7 +15,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.columns import Columns, has, resolve
 from grounding_rewards.batch.joining import Join
-from grounding_rewards.batch.samples import Problems, names_of, number_of, reads
+from grounding_rewards.batch.samples import Problems, names_of, reads
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks import accuracy
@@ -32,7 +32,7 @@ from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.prompts import image_path
-from grounding_rewards.tables.rollout_columns import NUMBER
+from grounding_rewards.tables.rollout_columns import NUMBER, number_of
 from grounding_rewards.tables.rows import Batch, Table, value_at
 from grounding_rewards.tables.sample_ids import CONTENT, PARTS, part_of
 from grounding_rewards.targets.columns import Targets

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.groups.consensus import SIZE, consensus_region, voters, voting_regions
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.rollout_columns import NUMBER
+from grounding_rewards.tables.rollout_columns import NUMBER, number_of
 from grounding_rewards.tables.rows import Batch, Table
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.regions import Regions
@@ -121,11 +122,10 @@ def consensus_answers(
 
 def _check_numbers(table: Table, batch: Batch, names: Sequence[str]) -> None:
     """Check that no two rows are one rollout; rows without a number are rollouts of their own."""
-    first = dict[tuple[str, str], int]()
+    first = dict[tuple[str, Any, Any], int]()
     for row, (name, *number) in enumerate(zip(names, *(batch.numbers(each) for each in NUMBER), strict=True)):
-        if number[1] is None or number[1] != number[1]:
-            continue
-        if (earlier := first.setdefault((name, repr(number)), row)) != row:
+        own_round, rollout = map(number_of, number)
+        if rollout is not None and (earlier := first.setdefault((name, own_round, rollout), row)) != row:
             raise TableError(
                 f"{table.path}, {batch.place(row)}: rollout {number[1]} of sample {name!r:.80} is in "
                 f"{batch.place(earlier)} already, and would vote twice; expected rollouts with numbers of their own in "

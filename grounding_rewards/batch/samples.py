@@ -18,7 +18,7 @@ from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.prompts import image_path
-from grounding_rewards.tables.rollout_columns import FURTHER, IMAGE_HASH, NUMBER
+from grounding_rewards.tables.rollout_columns import FURTHER, IMAGE_HASH, NUMBER, number_of
 from grounding_rewards.tables.rows import Batch, Table, joined, value_at
 from grounding_rewards.tables.sample_ids import CONTENT, PARTS, name_of, part_of, plain, sample_id
 from grounding_rewards.targets.target import Target
@@ -264,13 +264,6 @@ class Answers:
 def _unnumbered(*rollouts: Any) -> bool:
     """Return True where a rollout has no number."""
     return any(number is None for _, number in rollouts)
-
-
-def number_of(value: Any) -> Any:
-    """Return what tells a round or a rollout from others: a number, None for NaN and no value, all else as text."""
-    if isinstance(value, int | float):
-        return value if value == value else None
-    return None if value is None else repr(value)
 
 
 def reads(scorer: TableScorer, table: Table, columns: Sequence[str]) -> list[str]:

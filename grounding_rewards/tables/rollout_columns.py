@@ -74,6 +74,13 @@ PLACES = 6
 """Decimal places of a temperature as it is read: 0.7 is the same in every type of float."""
 
 
+def number_of(value: Any) -> Any:
+    """Return what tells a round or a rollout from others: a number, None for NaN and no value, all else as text."""
+    if isinstance(value, int | float):
+        return value if value == value else None
+    return None if value is None else repr(value)
+
+
 def arrow_type(kind: str) -> Any:
     """Return the Arrow type of a column by its name in ``COLUMNS`` or ``FURTHER``."""
     import pyarrow as pa  # which JSON does without

@@ -135,8 +135,14 @@ def test_squares_that_touch_stay_apart_in_whatever_space_the_recipe_judges(tmp_p
     assert (x, y) == (pytest.approx(587.127, abs=1e-3), pytest.approx(342.791, abs=1e-3))
 
 
-@pytest.mark.parametrize("numbers", [{"rollout": [0, 1, 0]}, {"rollout": [3, 3, 1], "round": [2, 2, 2]}])
-def test_a_rollout_that_is_there_twice_is_an_error(tmp_path: Path, numbers: dict[str, list[int]]) -> None:
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"rollout": [0, 1, 0]}, {"rollout": [3, 3, 1], "round": [2, 2, 2]},
+        {"rollout": [3, 3, 1], "round": [2, 2.0, 2]}, {"rollout": [3, 3, 1], "round": [None, np.nan, None]},
+    ],
+)  # fmt: skip
+def test_a_rollout_that_is_there_twice_is_an_error(tmp_path: Path, numbers: dict[str, list[Any]]) -> None:
     some = rows("(1, 2)", "(3, 4)", "(5, 6)")
     for name, column in numbers.items():
         for row, number in zip(some, column, strict=True):
