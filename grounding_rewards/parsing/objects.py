@@ -160,8 +160,10 @@ def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any], name: str) -> t
         sides = None if of_image else _corners(item)
         if item.get("x") is not None or item.get("y") is not None:
             value = (None if name else sides) or _x_y(item)  # an action is there, whatever size is beside
-        elif edges := _held(item, _EDGES) or sides or _held(item, _CENTRES):
+        elif edges := _held(item, _EDGES) or sides:
             value, end = edges, None
+        elif centre := _held(item, _CENTRES):
+            value = centre
         elif "path" in item and not end:
             path = item["path"]
             value, end = (path[0], path[-1]) if isinstance(path, list | tuple) and path else (None, None)
