@@ -44,7 +44,7 @@ _SHARED = ("template", *_FILTERS, "overlap")
 """Keys that may also stand beside ``datasets``, for all of them."""
 _OVERLAP = {"boxes": "overlap", "iou": "overlap_iou", "space": "overlap_space"}
 _VALUES: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
-    *((key, "a text", lambda value: isinstance(value, str)) for key in ("layout", "instruction", "template")),
+    *((key, "a text", lambda value: isinstance(value, str)) for key in ("layout", "space", "instruction", "template")),
     ("share", "a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1),
     ("per_image", "a whole number from 1", lambda value: is_whole(value, 1)),
     ("where", "an object", lambda value: isinstance(value, Mapping)),

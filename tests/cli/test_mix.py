@@ -222,6 +222,7 @@ def test_a_killed_mixture_goes_on_with_the_next_data_set(run, tmp_path, mixture)
         ("datasets: [{path: own.jsonl, per_image: true}]", "per_image: got True; expected a whole number from 1"),
         ("datasets: [{path: own.jsonl, template: 5}]", "data set 0, template: got 5; expected a text"),
         ("datasets: [{path: own.jsonl, layout: 5}]", "data set 0, layout: got 5; expected a text"),
+        ("datasets: [{path: own.jsonl, space: .nan}]", "data set 0, space: got nan; expected a text"),
         ("seed: x\ndatasets: [{path: own.jsonl}]", "mix.yaml, seed: got 'x'; expected a whole number from 0"),
         ("seed: -1\ndatasets: [{path: own.jsonl}]", "mix.yaml, seed: got -1; expected a whole number from 0"),
         ("seed: 1.5\ndatasets: [{path: own.jsonl}]", "mix.yaml, seed: got 1.5; expected a whole number from 0"),
