@@ -24,7 +24,7 @@ from grounding_rewards.targets.regions import Regions, bounding_box, converted, 
 from grounding_rewards.targets.requirements import Requirements, surely_usable, violations
 from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.targets.target import NONE, NativeForm, Region, RegionKind, Target
-from grounding_rewards.targets.typed import Boxes, Extent, Typed, extent_of, read_typed, sizes_of
+from grounding_rewards.targets.typed import Boxes, extent_of, read_typed, rows_of
 
 BadTarget = Literal["raise", "abstain"]
 
@@ -194,15 +194,14 @@ class Targets:
                 f"targets: got one {type(items).__name__}; expected a list with one target for each response"
             )
         plain = written in (None, BoxFormat.XYXY)
-        if not (plain and type(items) is Boxes and items.fits(native)):
-            items = list(items)  # of boxes made one by one, each would be looked up in its table by itself
-        typed = read_typed(items, native, declared) if plain else Typed([None] * len(items))
-        rows: Any = typed.rows
-        lists = not items.named if type(items) is Boxes else type(next(iter(items), None)) is list
-        first_form = bool(native and items and lists)  # those that are read at once are of one type
-        if type(rows) is Boxes and items:
+        rows: Any = items.as_targets(native, declared) if plain and type(items) is Boxes else None
+        given: Any = items if rows else list(items)
+        rows = rows or (read_typed(given, native, declared) if plain else [None] * len(given))
+        lists = not given.named if type(given) is Boxes else type(next(iter(given), None)) is list
+        first_form = bool(native and lists)  # those that are read at once are of one type
+        if type(rows) is Boxes:
             own_form = range(len(rows)) if first_form else frozenset[int]()
-            targets = _boxes_alone(rows, typed.extent, box_format=written, own_form=own_form)
+            targets = _boxes_alone(rows, box_format=written, own_form=own_form)
             return targets.unlabelled() if label_free else targets
         if declared is not None:  # nobody else has these targets yet
             bare = [row for row in rows if row is not None and row.space is None]
@@ -211,7 +210,7 @@ class Targets:
         errors: dict[int, TargetError] = {}
         known: dict[str, tuple[Target, bool]] = {}  # a text that many rollouts of one sample share is read once
         for index in [index for index, row in enumerate(rows) if row is None]:
-            item = items[index]
+            item = given[index]
             try:
                 read = known.get(item) if type(item) is str else None
                 if read is None:
@@ -385,9 +384,9 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
     return np.where(np.isnan(outside), own, outside)
 
 
-def _boxes_alone(rows: Boxes, extent: Extent, **more: Any) -> Targets:
+def _boxes_alone(rows: Boxes, **more: Any) -> Targets:
     """Columns of lone boxes, as typed reading has them."""
-    beside, (span, flat) = rows.beside, extent
+    beside, (span, flat, _) = rows.beside, rows.extent
     return made(
         Targets, rows=rows, errors={},
         regions=made(Regions, row=np.arange(len(rows)), box=rows.box, kinds=_BOXES, one_per_row=True, shapes=None),
@@ -423,13 +422,13 @@ def _columns(
                 places.append(place)
                 boxes.append(bounding_box(place) if place else target.bbox or ())
     regions = regions_of(owners, places, boxes, len(rows))
-    (span, flat), _ = extent_of(regions.box)
+    span, flat, _ = extent_of(regions.box)
     return Targets(
         rows,
         errors,
         regions,
-        sizes_of([row.image_size if row else None for row in rows]),
-        sizes_of([row.model_image_size if row else None for row in rows]),
+        rows_of([row.image_size if row else None for row in rows]),
+        rows_of([row.model_image_size if row else None for row in rows]),
         frozenset(spaces),
         span,
         irregular or acts,

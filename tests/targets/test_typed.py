@@ -28,7 +28,8 @@ VALUES = {
     "bbox": [
         BOX, tuple(BOX), [-0.0, 0, 1, 1], [3, 4, 1, 2], [1, 2, 3], [True, 2, 3, 4], ["1", 2, 3, 4], [NAN, 1, 2, 3],
         [1, 2, float("inf"), 3], [10**400, 1, 2, 3], [1, 2, 10**12, 3], [1, 2, 10**12 + 1, 3], [One.ONE, 2, 3, 4],
-        [Decimal(1), 2, 3, 4], [np.float64(1), 2, 3, 4], np.array(BOX), {1, 2, 3, 4}, None, [5, 5, 5, 5],
+        [-1 - 10**12, 2, 3, 4], [Decimal(1), 2, 3, 4], [np.float64(1), 2, 3, 4], np.array(BOX), {1, 2, 3, 4},
+        None, [5, 5, 5, 5],
     ],
     "id": NAMES,
     "trajectory": NAMES,
@@ -89,6 +90,18 @@ def test_many_at_once_are_what_each_is_with_care(name):
     assert [at_once([value]) for value in values] == [[careful(value)] for value in values]
 
 
+@pytest.mark.parametrize("write", [dict, lambda each: json.dumps(each, default=str)])
+@pytest.mark.parametrize("rows", [2, 40])
+def test_an_odd_row_among_columns_is_what_it_is_with_care(rows, write):
+    good = {"bbox": [-0.0, 20, 30, 40], "image_size": [99, 99], "id": "q", "space": "pixel", "step": 3}
+    for name, values in VALUES.items():
+        for value in values:
+            odd = {**good, name: value}
+            given = [write(good)] * (rows - 1) + [write(odd)]
+            expected = careful(given[-1], row=rows - 1, space=gr.CoordSpace.UNIT)
+            assert at_once(given, space="unit") == [careful(given[0])] * (rows - 1) + [expected]
+
+
 @pytest.mark.parametrize("name", ["gelato", "gui-g1", "gta1", "se-gui", "groundnext", "ui-s1", "ui-r1"])
 def test_a_recipes_own_form_goes_first(name):
     recipe = gr.recipe(name)
@@ -96,6 +109,11 @@ def test_a_recipes_own_form_goes_first(name):
     more = {"native": recipe.native, "space": recipe.target_space}
     for some in (values, [value for value in values if type(value) is list], [BOX, BOX], [{"bbox": BOX}] * 2):
         assert at_once(some, **more) == [careful(value, row=row, **more) for row, value in enumerate(some)]
+
+
+def test_boxes_have_no_minus_zero():
+    table = Targets.from_list([[-0.0, 0, 1, 1]])
+    assert str((table.rows[0].bbox, table.span)) == "((0.0, 0.0, 1.0, 1.0), (0.0, 1.0, 1.0, 1.0))"
 
 
 @given(st.lists(st.floats(-1e13, 1e13) | st.integers(-(10**13), 10**13), min_size=3, max_size=5))
@@ -106,11 +124,10 @@ def test_numbers_have_the_bits_that_they_have_with_care(numbers):
 
 def test_lone_boxes_are_one_array_and_an_odd_one_costs_itself_alone():
     for values in ([BOX] * 3, [{"bbox": BOX, "id": 1}] * 3, [GOOD, GOOD.replace("a", "b")]):
-        rows, box, *_ = read_typed(values, None)
-        assert box.tolist() == [BOX] * len(values)
+        rows = read_typed(values, None)
+        assert rows.box.tolist() == [BOX] * len(values)
         assert all(row.bbox == tuple(BOX) for row in rows)
-        rows, box, *_ = read_typed([*values, type(values[0])()], None)
-        assert box is None
+        rows = read_typed([*values, type(values[0])()], None)
         assert [row is None for row in rows] == [False] * len(values) + [True]
 
 
@@ -118,8 +135,22 @@ def test_texts_that_rollouts_share_are_read_once_and_stay_boxes():
     texts = [GOOD, GOOD.replace("a", "b")]
     once, often = read_typed(texts, None), read_typed([texts[row] for row in (1, 0, 1)], None)
     assert often.box.tolist() == [BOX] * 3
-    assert often.rows == [once.rows[row] for row in (1, 0, 1)]
-    assert often.rows.beside == {"id": ["b", "a", "b"]}
+    assert often == [once[row] for row in (1, 0, 1)]
+    assert often.beside == {"id": ["b", "a", "b"]}
+
+
+def test_rows_of_boxes_are_made_when_looked_at_once_and_all_together():
+    made = []
+
+    def make(places):
+        made.append(len(places))
+        return [[place] for place in places]
+
+    boxes = Boxes(np.array([BOX] * 3, dtype=float), make)
+    assert boxes.take([2]) == [[2]]
+    assert [boxes[place] for place in (np.int64(1), -1, slice(0, 2))] == [[1], [2], [[0], [1]]]
+    assert boxes[0] is next(iter(boxes))
+    assert made == [1, 3]
 
 
 @pytest.mark.parametrize(
