@@ -83,6 +83,7 @@ def gone(pid):
 def test_processes_end_when_no_further_result_is_asked_for():
     results = spread(packed(waits), [0.0] * 9, 1)
     pid = [next(results), next(results)][1]
+    assert os.getsid(pid) == pid  # so that Ctrl-C in a terminal does not reach it
     results.close()
     assert gone(pid)
 

@@ -60,8 +60,10 @@ def test_a_recipe_that_compares_rollouts_sees_whole_groups(run, tmp_path, monkey
     assert "row 0 (line 1): sample_id: got null; expected the sample's name, a text or a whole number, in" in message
 
 
-def test_a_recipe_that_adds_up_trajectories_sees_them_whole(run, tmp_path):
-    # A step every 5000 rows: each batch by itself would hold one at most.
+def test_a_recipe_that_adds_up_trajectories_sees_them_whole(run, tmp_path, monkeypatch):
+    # A step every 5000 rows: each batch by itself, and each part of a large file, would hold one at most.
+    monkeypatch.setattr(spread, "_LARGE", 1000)
+    monkeypatch.setattr(spread, "cores", lambda: 3)
     answer = '<think>a</think><action>{"action": "wait"}</action>'
     rows = [
         {"response": answer, "target": {"action": "wait", "trajectory": row % 5000, "step": row // 5000}}
