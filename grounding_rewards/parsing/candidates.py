@@ -126,7 +126,8 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     headed = any([sign in front for sign in _HEADS])  # noqa: C419 (faster so)
     if headed and (text[candidate.begin] == "{" or "nput:" in front) and (called := _HEADED.search(front)):
         return candidate._replace(act=act._replace(name=called[1] or called[2] or called[3]))
-    if candidate.form in _UNNAMED and _SIZED.search(front[-_NEAR:]):
+    field = candidate.form == "bare_numbers" and front.rstrip().endswith(("(", ":", "="))  # image size (x, y): 5, 6
+    if (field or candidate.form in _BRACKETED) and _SIZED.search(front[-_NEAR:]):
         return candidate._replace(form="tool")
     if candidate.form in _BRACKETED:
         if _QUOTED_KEY.search(front) or _OPEN_TAG.search(front):
@@ -154,7 +155,6 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
 
 _FAR, _NEAR = 200, 80
 _BRACKETED = frozenset({"bare_tuple", "bare_list", "nested_list", "corner_tuples", "corner_lists"})
-_UNNAMED = _BRACKETED | {"bare_numbers"}
 
 
 Group = tuple[int, int, str, list[float]]
