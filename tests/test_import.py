@@ -119,7 +119,9 @@ def test_a_command_imports_its_own_rooms_alone(tmp_path):
 
 
 def test_code_of_ones_own_finds_pandas_in_a_command(tmp_path):
-    (tmp_path / "own.py").write_text("import pandas\nraise ValueError(pandas.Series([4, 5]).sum())")
+    (tmp_path / "own.py").write_text(
+        "exec('import pandas', {})\nimport pandas\nraise ValueError(pandas.Series([4, 5]).sum())"
+    )
     words = ["score", "rows.json", "--recipe", f"{tmp_path}/own.py:mine", "--out", "scored.parquet"]
     command = [sys.executable, "-m", "grounding_rewards", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -82,9 +82,9 @@ class ArrowWithoutPandas:
         """Raise ``ModuleNotFoundError`` for this one; other code that runs in a command finds it."""
         if name == "pandas":
             frame: Any = sys._getframe(1)
-            while frame.f_globals["__name__"] == "importlib._bootstrap":
+            while frame.f_globals.get("__name__") == "importlib._bootstrap":
                 frame = frame.f_back
-            if frame.f_code.co_filename.startswith(_OURS) or frame.f_globals["__name__"] == "pyarrow.compute":
+            if frame.f_code.co_filename.startswith(_OURS) or frame.f_globals.get("__name__") == "pyarrow.compute":
                 raise ModuleNotFoundError(f"{name} is not looked for: Arrow does without", name=name)
 
 
