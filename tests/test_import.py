@@ -110,22 +110,12 @@ def test_the_front_desk_imports_numpy_and_msgspec_alone():
 def test_a_command_imports_its_own_rooms_alone(tmp_path):
     (tmp_path / "rollouts.jsonl").write_text('{"sample_id": "a", "acc": 1}\n{"sample_id": "a", "acc": 0}\n')
     words = ["pool", "next", str(tmp_path / "rollouts.jsonl"), "--out", str(tmp_path / "pool.parquet")]
-    others = {"pandas", "pydantic", "shapely", "scipy", "matplotlib", "rich.console"}
-    others |= {f"grounding_rewards.{room}" for room in OTHER_ROOMS}
-    command = f"from grounding_rewards.cli import main\nsys.argv[1:] = {words}\nwith suppress(SystemExit): main()"
+    # pandas is not among those that must be absent: where it is installed, Arrow imports it with the first array.
+    others = {"shapely", "scipy", "matplotlib", "rich.console", *(f"grounding_rewards.{room}" for room in OTHER_ROOMS)}
+    command = f"from grounding_rewards.cli import main\nwith suppress(SystemExit): main({words})"
     modules = loaded(f"from contextlib import suppress\n{command}")
     assert {"grounding_rewards.cli.pool.next", "duckdb"} <= modules
     assert modules & others == set()
-
-
-def test_code_of_ones_own_finds_pandas_in_a_command(tmp_path):
-    (tmp_path / "own.py").write_text(
-        "exec('import pandas', {})\nimport pandas\nraise ValueError(pandas.Series([4, 5]).sum())"
-    )
-    words = ["score", "rows.json", "--recipe", f"{tmp_path}/own.py:mine", "--out", "scored.parquet"]
-    command = [sys.executable, "-m", "grounding_rewards", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert "own.py:mine' does not load (ValueError: 9)" in done.stderr
 
 
 @pytest.mark.parametrize("verb", ["eval", "score"])

@@ -10,7 +10,7 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from grounding_rewards.cli.process import ArrowWithoutPandas, Stopping, standard_streams
+from grounding_rewards.cli.process import Stopping, standard_streams
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -18,7 +18,6 @@ def main(args: Sequence[str] | None = None) -> None:
     code, message = 0, ""
     if args is None:
         gc.disable()  # until the command runs: imports make much, and no garbage
-        sys.meta_path.insert(0, ArrowWithoutPandas)
     with standard_streams():
         with Stopping(last=args is None) as stopping:
             code, message = _outcome(sys.argv[1:] if args is None else args)

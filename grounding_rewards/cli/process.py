@@ -1,4 +1,4 @@
-"""A command as a process: signals that end it, stdout and stderr that outlive their readers, and no pandas for Arrow.
+"""A command as a process: signals that end it, and stdout and stderr that outlive their readers.
 
 A signal is one exception, one line, and 128 plus its number as the exit code.
 """
@@ -72,23 +72,6 @@ class Stopping:
     def _dropped(self, unraisable: sys.UnraisableHookArgs) -> None:
         if not (self.number and isinstance(unraisable.exc_value, Stopped)):
             self._hook(unraisable)
-
-
-class ArrowWithoutPandas:
-    """Finds no pandas where our code calls Arrow, which imports it with the first array, for a third of a second."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        """Raise ``ModuleNotFoundError`` for this one; other code that runs in a command finds it."""
-        if name == "pandas":
-            frame: Any = sys._getframe(1)
-            while frame.f_globals.get("__name__") == "importlib._bootstrap":
-                frame = frame.f_back
-            if frame.f_code.co_filename.startswith(_OURS) or frame.f_globals.get("__name__") == "pyarrow.compute":
-                raise ModuleNotFoundError(f"{name} is not looked for: Arrow does without", name=name)
-
-
-_OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
 @contextmanager
