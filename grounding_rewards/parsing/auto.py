@@ -366,7 +366,7 @@ _THOUGHTS = re.compile(
     rf"(?:{either_case('thoughts?|reason(?:ing)?|reflection|observation|analysis|explanation')})(?:\**:| #+\n)"
 )
 _ACTION = on_use(rf"\n[ \t]*(?:#+ )?\**(?:{either_case('actions?|(?:final )?answer|code')})(?:\**:| #+\n)")
-_COMMENT = on_use(r"(?:^|\n)[ \t]*#(?:[ \t]*pyautogui\.|(?![^\n]*pyautogui\.))[^\n]*|(?<=\))[ \t]+#[^\n]*")
+_COMMENT = on_use(r"(?:^|\n)[ \t]*#(?!#)(?:[ \t]*pyautogui\.|(?![^\n]*pyautogui\.))[^\n]*|(?<=\))[ \t]+#[^\n]*")
 _CLOSED = on_use(rf"{SPACE}(?:,{SPACE})?\]")
 _OPEN_END = on_use(rf"(?:[(\[{{][^()\[\]{{}}<>]*|</?[A-Za-z_|]*|<(?:\|box_start\||{TAG})>[^<>]*)$")
 _TAIL = 200  # characters in which a bracket is looked for that opens and does not close
