@@ -228,7 +228,7 @@ def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
     kind: type[GroundingRewardsError] = VerifierError
     culprit: Any = term
     try:
-        return checked(term, term(rollouts), len(rollouts.predictions.reason))
+        return checked(term, term(rollouts), len(rollouts))
     except TargetError:  # it names the sample and the field; no part is to blame
         raise
     except (VerifierError, RecipeError) as error:
