@@ -113,8 +113,7 @@ class Regions(PerSample):
     @cached_property
     def some_diagonal(self) -> Floats:
         """(m,) the same, and 1.0 where there is none: what lies on a place without extent is 0 away from it."""
-        diagonal = geometry.diagonal(self.box)
-        some = np.where(diagonal > 0, diagonal, 1.0)
+        some = np.where(self.diagonal > 0, self.diagonal, 1.0)
         read_only(some)
         return some
 
