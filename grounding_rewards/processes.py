@@ -30,7 +30,7 @@ def cores() -> int:
 def packed(work: Callable[[Any], Iterator[Any]]) -> bytes | None:
     """Return work as it goes to processes; None for what cannot, such as one's own verifier that holds a connection."""
     try:
-        return pickle.dumps(sys.path) + pickle.dumps(work)
+        return pickle.dumps(sys.path) + pickle.dumps((work, gc.get_threshold()))
     except Exception:  # whatever the objects raise
         return None
 
@@ -96,9 +96,9 @@ def serve() -> None:
     items, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the work prints is no result
     with suppress(EOFError, BrokenPipeError):  # the process that asks has ended
-        work = pickle.load(items)  # nosec B301
+        work, threshold = pickle.load(items)  # nosec B301
         gc.freeze()
-        gc.set_threshold(50_000, 20)  # as the command line does, and for its reason
+        gc.set_threshold(*threshold)  # garbage is looked for as seldom as in the process that asks
         while True:
             item, error, done = pickle.load(items), None, list[Any]()  # nosec B301
             try:

@@ -1,14 +1,12 @@
 """Importing the package costs next to nothing."""
 
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 
 import grounding_rewards as gr
-from tests.adapters.own_terms import write_plugin
 
 pytestmark = pytest.mark.slow
 
@@ -60,15 +58,10 @@ def test_rooms_are_imported_when_they_are_asked_for():
     assert run(code) == ["explain", "grounding_rewards.recipes"]
 
 
-@pytest.mark.parametrize("installed", [False, True])
-def test_pluggy_and_metadata_are_imported_where_a_plugin_is_installed(installed, tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    monkeypatch.delenv("GROUNDING_REWARDS_PLUGINS", raising=False)
-    if installed:
-        write_plugin(tmp_path)
+def test_pluggy_is_imported_for_plugins_and_metadata_are_read_where_some_may_load(monkeypatch):
+    monkeypatch.setenv("GROUNDING_REWARDS_PLUGINS", "")
     build = "import grounding_rewards as gr; gr.recipe('click', response_space='pixel')"
-    needed = {"pluggy", "importlib.metadata", "lab_plugin"}
-    assert loaded(build) & needed == (needed if installed else set())
+    assert loaded(build) & {"pluggy", "importlib.metadata"} == set()
 
 
 def test_code_that_is_named_by_its_path_is_built_without_a_look_at_everything_else(tmp_path):

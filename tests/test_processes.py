@@ -103,3 +103,9 @@ def test_processes_end_with_one_that_is_killed():
     while not (gone(int(first)) and gone(int(second))):
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+def test_no_file_of_the_current_folder_is_imported(tmp_path, monkeypatch):
+    (tmp_path / "pickle.py").write_text("raise SystemExit(9)")
+    monkeypatch.chdir(tmp_path)
+    assert list(spread(packed(iter), [[1], [2, 3]], 1)) == [1, 2, 3]

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import inspect
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from glob import iglob
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -106,23 +103,9 @@ def _loading() -> Iterator[None]:
 
 def installed() -> list[EntryPoint]:
     """The entry points of all installed plugins, loaded or not, by name."""
-    if not _any_installed():
-        return []
     from importlib.metadata import entry_points
 
     return sorted(entry_points(group=GROUP), key=lambda point: (point.name, distribution_of(point)))
-
-
-def _any_installed() -> bool:
-    """Return False where surely no distribution has plugins; importlib.metadata imports much to say the same."""
-    if sum(hasattr(finder, "find_distributions") for finder in sys.meta_path) > 1 or any(map(os.path.isfile, sys.path)):
-        return True  # distributions may be elsewhere, or in an archive
-    pattern = os.path.join("*-[Ii][Nn][Ff][Oo]", "entry_points.txt")
-    places = (os.path.join(folder, file) for folder in sys.path for file in iglob(pattern, root_dir=folder or "."))
-    try:
-        return any(f"[{GROUP}]".encode() in Path(place).read_bytes() for place in places)
-    except OSError:
-        return True
 
 
 def chosen() -> frozenset[str] | None:

@@ -203,7 +203,9 @@ def test_lines_of_a_large_file_are_scored_by_several_processes_as_by_one(run, tm
     monkeypatch.setattr(spread, "spread", spread_over)
     monkeypatch.setattr(text_rows, "_STEP", 40_000)
     assert run(*words, "--json") == one
-    assert (out.read_bytes(), several) == (written, [3])
+    monkeypatch.setattr(spread, "_LARGE", source.stat().st_size)  # two times this would be worth a third process
+    assert run(*words, "--json") == one
+    assert (out.read_bytes(), several) == (written, [3, 2])
     # Errors name the place in the file, and nothing is written.
     rows[2500] = "{"
     source.write_text("\n".join(rows))

@@ -4,8 +4,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import zipfile
-from importlib.metadata import DistributionFinder, PathDistribution
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +11,6 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.hookspecs import hookimpl
 from grounding_rewards.parsing import BARE_TUPLE
-from grounding_rewards.plugins import registry
 from grounding_rewards.plugins.registry import KINDS, collect
 from grounding_rewards.pool import Band
 from grounding_rewards.recipes.published.gelato import gelato
@@ -232,27 +229,3 @@ def test_hooks_run_when_a_recipe_is_built_not_on_import_nor_while_scoring(instal
         gr.recipe("gelato")
     """
     assert run(installed, code, plugins="loud").split() == ["imported", "loaded", "built"]
-
-
-@pytest.mark.parametrize("folder", ["lab-1.dist-info", "lab.egg-info", "LAB-1.DIST-INFO"])
-@pytest.mark.parametrize("place", ["on the path", "in an archive", "where a finder knows"])
-def test_plugins_are_found_wherever_metadata_are(tmp_path, monkeypatch, place, folder):
-    written, archive = tmp_path / folder, tmp_path / "lab.zip"
-    written.mkdir()
-    for name in ("METADATA", "PKG-INFO"):
-        (written / name).write_text("Name: lab\n")
-    (written / "entry_points.txt").write_text("[grounding_rewards]\nlab = lab\n")
-    with zipfile.ZipFile(archive, "w") as packed:
-        for file in written.iterdir():
-            packed.write(file, f"{folder}/{file.name}")
-
-    class Finder(DistributionFinder):
-        @classmethod
-        def find_distributions(cls, context=None):
-            return [PathDistribution(written)]
-
-    if place == "where a finder knows":
-        monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
-    else:
-        monkeypatch.syspath_prepend(tmp_path if place == "on the path" else archive)
-    assert [point.name for point in registry.installed()] == ["lab"]
