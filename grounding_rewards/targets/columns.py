@@ -291,12 +291,20 @@ class Targets:
             TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
         """
         _check_choice(bad_target)
-        if image_sizes is None and model_image_sizes is None:  # arrays are no keys, and may differ at each call
-            key = needs, bad_target
-            if (ready := self._ready.get(key)) is None:
-                ready = self._ready[key] = self._resized(needs.resizing)._prepared(needs, bad_target)
-            return ready
-        return self.sized(needs.resizing, image_sizes, model_image_sizes)._prepared(needs, bad_target)
+        sizes = image_sizes, model_image_sizes
+        key: Any = needs, bad_target
+        if image_sizes is not None or model_image_sizes is not None:
+            if len(self) != 1:  # mostly other sizes at each call
+                return self.sized(needs.resizing, *sizes)._prepared(needs, bad_target)
+            key = needs, bad_target, *[None if each is None else each.tobytes() for each in sizes]
+        ready = self._ready.get(key)
+        if ready is None:
+            own = [None if each is None else each.copy() for each in sizes]  # the caller may change theirs
+            ready = self.sized(needs.resizing, *own)._prepared(needs, bad_target)
+            if len(self._ready) >= _MOST_READY:
+                self._ready.clear()
+            self._ready[key] = ready
+        return ready
 
     def sized(
         self, resizing: Resizing | None, image_sizes: Floats | None, model_image_sizes: Floats | None
@@ -371,6 +379,7 @@ class Targets:
 
 _CACHED = [name for name, value in vars(Targets).items() if isinstance(value, cached_property)]
 _BOXES = frozenset({RegionKind.BBOX})
+_MOST_READY = 64
 
 
 def _check_choice(bad_target: str) -> None:

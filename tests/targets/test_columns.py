@@ -164,6 +164,23 @@ def test_sizes_from_outside_go_before_those_in_targets():
     assert recipe.score("(0.015, 0.015)", [target][0], image_sizes=[None]).acc.tolist() == [1]
 
 
+def test_a_target_that_is_scored_again_is_judged_once_for_each_size_from_outside():
+    recipe = gr.recipe("click", response_space="unit")
+    table = recipe.read_targets([{"bbox": [10, 10, 20, 20]}])
+    size = np.array([[100.0, 100.0]])
+    ready = recipe.prepare("(0.15, 0.15)", table, image_sizes=size).targets
+    assert recipe.prepare("(0.9, 0.9)", table, image_sizes=(100, 100)).targets is ready
+    size[:] = 1000.0
+    assert ready.image_sizes.tolist() == [[100, 100]], "what is kept is not the caller's"
+    for side in range(100, 300):
+        assert recipe.score("(0.15, 0.15)", table, image_sizes=(side, side)).acc.tolist() == [side <= 133]
+    assert recipe.score("(0.15, 0.15)", table, image_sizes=(100, 100), bad_target="abstain").acc.tolist() == [1]
+    gta1 = gr.recipe("gta1", target_space="pixel")
+    for seen, acc in ((50, 1), (500, 0), (50, 1)):
+        assert gta1.score("(7, 7)", table, image_sizes=(100, 100), model_image_sizes=(seen, seen)).acc.tolist() == [acc]
+    assert len(table._ready) <= 64
+
+
 def test_a_size_is_demanded_only_where_a_conversion_reads_it():
     assert PIXEL.score("(5, 5)", {"bbox": [0, 0, 10, 10]}).acc.tolist() == [1]
     thousandths = gr.recipe("click", response_space="thousandths")
