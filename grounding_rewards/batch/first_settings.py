@@ -17,7 +17,7 @@ from grounding_rewards.batch.joining import Join
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.finding import BOX_FORMAT, Code, Naming
 from grounding_rewards.coords.resizing import RESIZING
-from grounding_rewards.errors import GroundingRewardsError
+from grounding_rewards.errors import GroundingRewardsError, printable
 from grounding_rewards.settings.reading import TABLES, known
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.reporting import Reporting
@@ -52,13 +52,18 @@ class FirstSettings:
         return "".join(texts)
 
 
-def first_settings(file: Path, join: Join, out: Path, *, split: str | None, images: ImageFiles) -> FirstSettings:
+def first_settings(
+    file: Path, join: Join, out: Path, *, columns: Columns, split: str | None, images: ImageFiles
+) -> FirstSettings:  # fmt: skip
     """Find the settings, with paths as from ``out``, by which ``eval`` judges rows; what rows do not say is open."""
     tried = dict[str, Any]()
     waiting: list[Mapping[str, Any]] = [{"response_space": space} for space in _SPACES]
     for _ in range(1 + _ROUNDS):  # then boxes of another format, resized images, another order of axes
         new = {json.dumps(each, sort_keys=True): each for each in waiting}
-        made = {name: _evaluated(file, join, split, images, each) for name, each in new.items() if name not in tried}
+        made = {
+            name: _evaluated(file, join, columns, split, images, each)
+            for name, each in new.items() if name not in tried
+        }  # fmt: skip
         tried |= made
         waiting = [run.better for run in made.values() if isinstance(run, _Run) and run.better]
     runs = [run for run in tried.values() if isinstance(run, _Run)]
@@ -66,40 +71,49 @@ def first_settings(file: Path, join: Join, out: Path, *, split: str | None, imag
         raise next(error for error in tried.values() if isinstance(error, GroundingRewardsError))
     ranked = sorted(runs, key=lambda run: (-run.figures.correct, len(run.settings)))
     best = ranked[0]
+    # Another meaning must be as simple, and leave as many targets usable: boxes in shares may be boxes of a pixel, too.
+    rivals = (run for run in ranked[1:] if run.meaning != best.meaning and run.figures.n >= best.figures.n)
+    rival = next((run for run in rivals if len(run.settings) <= len(best.settings)), None)
+    why = [str(run.figures.findings[0]) for run in runs if not run.figures.n and run.figures.findings]
+    unusable = printable(why[0]) if why else ""
     lines: dict[tuple[str, str], tuple[Any, str]] = {("recipe", "name"): (CLICK, "hits of a click's place count")}
     counts = ", ".join(f"{' '.join(map(str, run.settings.values()))} {run.figures.correct}" for run in ranked[:4])
-    hits, rival = best.figures.correct, next((run for run in ranked[1:] if run.meaning != best.meaning), None)
-    next_best = rival.figures.correct if rival else 0
+    hits, next_best = best.figures.correct, rival.figures.correct if rival else 0
     unknown = []
-    if hits == 0 or hits - next_best <= _CLEAR * (hits + next_best) ** 0.5:
+    fitted = "axes" in best.settings and unusable  # a scale explains much where other spaces cannot be tried
+    if fitted or hits == 0 or hits - next_best <= _CLEAR * (hits + next_best) ** 0.5:
         unknown.append(
-            f"response_space: not known: of {best.figures.n} answers hit as {counts}; give more answers, or set what "
-            "the model's page says: " + ", ".join(_SPACES)
+            f"response_space: not known: of {best.figures.n} answers hit as {counts}; {unusable or 'give more answers'}"
+            f", or set what the model's page says: {', '.join(_SPACES)}"
         )
     for name, value in best.settings.items():
         table = next((table for table in ("answers", "data") if name in known(table)), "recipe")
-        if not (unknown and table == "answers"):
+        if not (unknown and table != "data"):
             lines[table, name] = value, f"of {best.figures.n} answers hit as {counts}"
     said = {text.partition(":")[0]: text.partition("; --")[0] for text in reversed(best.notes)}
     if layout := next((text for text in said.values() if text.startswith("rows as in ")), ""):
         lines["recipe", "name"] = CLICK, layout
     else:
-        columns = best.figures.columns.items()
         lines |= {
-            ("data", f"{name}_column"): (column, said[role(name)]) for name, column in columns if role(name) in said
-        }
-    lines |= _inputs(join, split, images, out)
+            ("data", f"{name}_column"): (column, said[role(name)])
+            for name, column in best.figures.columns.items() if role(name) in said
+        }  # fmt: skip
+    lines |= _inputs(join, columns, split, images, out)
     return FirstSettings(lines, tuple(unknown), best.figures.n + best.figures.not_valid)
 
 
-def _inputs(join: Join, split: str | None, images: ImageFiles, out: Path) -> dict[tuple[str, str], tuple[Any, str]]:
+def _inputs(
+    join: Join, columns: Columns, split: str | None, images: ImageFiles, out: Path
+) -> dict[tuple[str, str], tuple[Any, str]]:  # fmt: skip
     def path(value: str | os.PathLike[str]) -> str:
         return os.path.relpath(value, out.absolute().parent)
 
     given = {
         ("data", "predictions"): None if join.predictions is None else path(join.predictions),
         ("data", "id"): join.id, ("data", "encoding"): join.encoding, ("data", "split"): split,
+        ("data", "layout"): join.shape.layout or None, ("data", "explode"): [*join.shape.explode] or None,
         ("images", "image_root"): path(images.root) if images.root else None,
+        **{("data", f"{name}_column"): column or None for name, column in vars(columns).items()},
     }  # fmt: skip
     return {place: (value, "as given") for place, value in given.items() if value is not None}
 
@@ -120,7 +134,7 @@ class _Run:
 
 
 def _evaluated(
-    file: Path, join: Join, split: str | None, images: ImageFiles, settings: Mapping[str, Any]
+    file: Path, join: Join, columns: Columns, split: str | None, images: ImageFiles, settings: Mapping[str, Any]
 ) -> _Run | GroundingRewardsError:
     notes, better = dict[str, None](), list[Mapping[str, Any]]()
 
@@ -133,7 +147,7 @@ def _evaluated(
     try:
         built = catalogue.recipe(CLICK, **options)
         scorer = TableScorer(
-            built, Columns(), "abstain", as_box_format(settings.get(BOX_FORMAT)), images, on_note=reporting.note
+            built, columns, "abstain", as_box_format(settings.get(BOX_FORMAT)), images, on_note=reporting.note
         )
         figures = evaluate_rows(
             [file], scorer, (), join=replace(join, reporting=reporting), split=split,

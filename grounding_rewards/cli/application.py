@@ -161,7 +161,7 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
         from grounding_rewards.cli import terminal
         from grounding_rewards.errors import GroundingRewardsError
 
-        if filed and options.pop("settings"):
+        if filed and options.pop("settings") and "option" in options:
             options["option"] = with_options(context.meta["settings"], options)
         with terminal.command(context) as said:
             context.params.update(copies := _copies(options))

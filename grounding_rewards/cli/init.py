@@ -16,9 +16,7 @@ def init(
     file: Annotated[Path, typer.Argument(metavar="ROWS", help=options.ROWS)],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The settings file to write: .toml.")],
     *,
-    join: options.Joining,
-    split: options.RowsSplit = None,
-    images: options.SizedImages,
+    rows: options.Rows,
 ) -> None:
     """Write the settings with which `eval` reads rows, each with its evidence, and print the command to run next.
 
@@ -34,9 +32,9 @@ def init(
         raise TableError(f"--out: got {out}; expected a file that ends in .toml")
     if out.exists():
         raise TableError(f"{out}: is there already, and init overwrites nothing; name another file, or remove it")
-    join.check([file])
+    rows.join.check([file])
     with terminal.progress("trying settings"):
-        found = first_settings(file, join, out, split=split, images=images)
+        found = first_settings(file, rows.join, out, columns=rows.columns, split=rows.split, images=rows.images)
     head = f"Settings of {printable(str(file))}, {found.rows} rows, by grounding-rewards init; read by --settings."
     try:
         content = found.toml(head).encode()

@@ -299,7 +299,7 @@ class _Source:
         if int in kinds:
             check_whole(place, value, declared.metadata["least"], RecipeError)
             return value
-        texts = value if list[Path] in kinds and isinstance(value, list) else [value]
+        texts = value if {list[Path], list[str]} & {*kinds} and isinstance(value, list) else [value]
         for text in texts:
             if not isinstance(text, str) or not text:
                 raise RecipeError(f"{place}: got {text!r:.60}; expected a text")
@@ -308,9 +308,9 @@ class _Source:
                 raise RecipeError(
                     f"{place}: got {wrong!r:.60}{near(wrong, map(str, choices)) or '.'} There are: {', '.join(choices)}"
                 )
-        if list[Path] in kinds:
-            return [str(self.path.parent.absolute() / text) for text in texts]
-        return str(self.path.parent.absolute() / value) if Path in kinds else value
+        if {Path, list[Path]} & {*kinds}:
+            texts = [str(self.path.parent.absolute() / text) for text in texts]
+        return texts if {list[Path], list[str]} & {*kinds} else texts[0]
 
     def place(self, table: str, key: str = "") -> str:
         """Return the file, line and name of a setting or a table."""

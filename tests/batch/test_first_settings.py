@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.batch import first_settings as module
+from grounding_rewards.batch.columns import Columns
+from grounding_rewards.batch.joining import Join
 from grounding_rewards.coords.resizing import model_image_size
+from grounding_rewards.tables.image_files import ImageFiles
 from tests.cli.command import Runner, result_of, write_rows
 from tests.cli.conftest import run as run
 from tests.cli.conftest import source as source
@@ -90,6 +95,12 @@ FILES: dict[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
         rows(THOUSANDTHS, lambda box: {
             "bbox": [box[0] / WIDTH, box[1] / HEIGHT, box[2] / WIDTH, box[3] / HEIGHT], "image_size": SIZE}),
         {"target_space": "unit", "response_space": "thousandths"},
+    ),
+    "all in shares": (
+        "jsonl",
+        rows(scaled(1, 1, 6), lambda box: {
+            "bbox": [box[0] / WIDTH, box[1] / HEIGHT, box[2] / WIDTH, box[3] / HEIGHT], "image_size": [1920, 1080]}),
+        {"target_space": "unit", "response_space": "unit"},
     ),
     "resized pixels": (
         "jsonl", rows(seen(max_pixels=1003520)), {"model": "qwen2_5_vl", "max_pixels": 1003520},
@@ -224,6 +235,48 @@ def test_a_space_that_hits_a_few_more_answers_than_another_is_not_known(run, tmp
     file = write(tmp_path / "rows.jsonl", rows(PIXEL, count=7) + rows(THOUSANDTHS, count=3))
     assert run("init", file, "--out", tmp_path / "model.toml").code == 0
     assert "of 10 answers hit as pixel 5, thousandths 2, unit 0; " in (tmp_path / "model.toml").read_text()
+
+
+@pytest.mark.parametrize(("pixels", "resized", "found"), [(37, 36, "pixel"), (37, 39, None), (12, 39, "model_pixel")])
+def test_a_resizing_that_hits_no_more_answers_than_pixels_leaves_no_doubt(monkeypatch, pixels, resized, found):
+    boxes = {"response_space": "pixel", "box_format": "xywh"}
+    model = {"response_space": "model_pixel", "box_format": "xywh", "model": "qwen2_5_vl"}
+    hits = {"pixel": pixels, "model_pixel": resized}
+
+    def evaluated(*given: Any) -> Any:
+        (*_, settings) = given
+        correct, better = (hits[settings["response_space"]], {}) if len(settings) > 1 else (0, boxes)
+        figures = SimpleNamespace(n=60, correct=correct, not_valid=0, findings=(), columns={})
+        return module._Run(settings, figures, (), model if settings == {"response_space": "unit"} else better)
+
+    monkeypatch.setattr(module, "_evaluated", evaluated)
+    lines = module.first_settings(
+        Path("a"), Join(), Path("b"), columns=Columns(), split=None, images=ImageFiles()
+    ).lines
+    assert lines.get(("answers", "response_space"), (None,))[0] == found
+
+
+def test_a_scale_is_not_taken_for_a_space_that_rows_without_sizes_cannot_show(run, tmp_path):
+    content = [{"bbox": row["bbox"], "response": row["response"]} for row in rows(THOUSANDTHS)]
+    file, out = write(tmp_path / "rows.jsonl", content), tmp_path / "model.toml"
+    assert "field 'image_size': got nothing; expected [width, height]" in run("init", file, "--out", out).err
+    read = gr.read_settings(out)
+    assert (dict(read.recipe), read.answers, "# response_space: not known: of 80" in out.read_text()) == (
+        {"name": "click"}, {}, True,
+    )  # fmt: skip
+
+
+def test_columns_and_lists_that_are_named_stand_in_the_settings(run, tmp_path):
+    items = [{"gold": row["bbox"], "said": row["response"]} for row in rows(PIXEL)]
+    file = write(tmp_path / "rows.json", [{"size": SIZE, "parts": items[:40]}, {"size": SIZE, "parts": items[40:]}])
+    (tmp_path / "own.toml").write_text("[data]\nexplode = 'parts'\nresponse_column = 'parts.said'\n")
+    out, words = tmp_path / "model.toml", ("--target-column", "parts.gold", "--image-size-column", "size")
+    assert run("init", file, "--settings", tmp_path / "own.toml", *words, "--out", out).code == 0
+    assert gr.read_settings(out).data == {
+        "explode": ["parts"], "response_column": "parts.said", "target_column": "parts.gold",
+        "image_size_column": "size",
+    }  # fmt: skip
+    assert judged(run, file, out) == (0.75, 0)
 
 
 def test_nothing_is_overwritten_and_rows_without_answers_are_an_error(run, tmp_path):

@@ -20,7 +20,7 @@ from grounding_rewards.settings.groups import (
     TargetForm,
     TrainingColumns,
 )  # fmt: skip
-from tests.cli.every_command import commands
+from tests.cli.every_command import commands, words_of, write_inputs
 
 GROUPS = (AnswerFile, Answers, Images, InstructionColumns, ResponseColumns, TrainingColumns)
 READ_ROWS = {"score", "eval", "compare", "explain", "convert", "rollout", "pool score"}
@@ -57,6 +57,14 @@ def test_an_option_means_one_thing_wherever_it_stands():
 
 def test_every_command_is_strict_if_asked():
     assert [command for command, there in TABLE.items() if "--strict" not in there] == []
+
+
+@pytest.mark.parametrize("command", [name for name, there in TABLE.items() if "--settings" in there])
+def test_every_command_with_settings_runs_with_them(run, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    write_inputs(tmp_path)
+    (tmp_path / "own.toml").write_text("[images]\nmax_image_bytes = 1000000\n")
+    assert run(*words_of(command), "--settings", "own.toml").code == 0
 
 
 def test_nothing_has_two_names():
