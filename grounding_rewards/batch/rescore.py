@@ -374,11 +374,8 @@ def _earlier_columns(
 
 def renamed(scorer: TableScorer) -> set[str]:
     """Return columns of one table that are called otherwise from now on; another table may have more by these names."""
-    kept = {
-        "image",
-        "refusal",
-        *(field for field in ("id", "image_size") if scorer.guessed(field)),
-    }  # targets may say another
+    guessed = (field for field in ("id", "image_size") if scorer.guessed(field))  # targets may say another
+    kept = {"image", "refusal", *guessed}
     return {name for field, name in vars(scorer.columns).items() if field not in kept} - {*vars(OWN).values()}
 
 

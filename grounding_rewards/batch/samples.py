@@ -17,6 +17,7 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.columns import columns_read
+from grounding_rewards.tables.json_lines import is_utf8
 from grounding_rewards.tables.prompts import image_path
 from grounding_rewards.tables.rollout_columns import FURTHER, IMAGE_HASH, NUMBER, number_of
 from grounding_rewards.tables.rows import Batch, Table, joined, value_at
@@ -104,18 +105,14 @@ def names_of(
         known = None if read is None else read[row]
         own = None if known is None or known.id is None else str(known.id)
         names[row] = own or names[row] or content.name(row, targets[row])
-    return [_encodable(table, batch, row, str(name)) for row, name in enumerate(names)]
-
-
-def _encodable(table: Table, batch: Batch, row: int, name: str) -> str:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise TableError(
-            f"{table.path}, {batch.place(row)}: sample_id: got {name!r:.60}, which has half a surrogate pair; expected "
-            "text that UTF-8 has: write it again, or name another column by --id-column"
-        ) from None
-    return name
+    made = list(map(str, names))
+    for row, name in enumerate(made) if not is_utf8("".join(made)) else ():
+        if not is_utf8(name):
+            raise TableError(
+                f"{table.path}, {batch.place(row)}: sample_id: got {name!r:.60}, which has half a surrogate pair; "
+                "expected text that UTF-8 has: write it again, or name another column by --id-column"
+            )
+    return made
 
 
 class _Content:

@@ -112,26 +112,17 @@ def score_rows(
     targets = recipe.read_targets(inputs.targets, bad_target=bad_target, warn=False, box_format=inputs.box_format)
     if callable(inputs.image_sizes):
         inputs = replace(inputs, image_sizes=inputs.image_sizes(targets))
-    sizes = (
-        _outside("image_sizes", inputs.image_sizes, None if outside_first else targets.known_image_sizes),
-        _outside(
-            "model_image_sizes", inputs.model_image_sizes, None if outside_first else targets.known_model_image_sizes
-        ),
-    )
+    own = (None, None) if outside_first else (targets.known_image_sizes, targets.known_model_image_sizes)
+    image_sizes = _outside("image_sizes", inputs.image_sizes, own[0])
+    model_image_sizes = _outside("model_image_sizes", inputs.model_image_sizes, own[1])
     groups = inputs.groups
     if callable(groups):
         groups = groups(recipe, targets, rows) if "groups" in recipe.needs else None
     rollouts = recipe.prepare(
-        texts,
-        targets,
-        image_sizes=sizes[0],
-        model_image_sizes=sizes[1],
-        groups=groups,
-        token_lengths=inputs.token_lengths,
-        extras=inputs.extras,
-        bad_target=bad_target,
-    )
-    return RecipeSlice(recipe, inputs, rollouts, recipe.evaluate(rollouts), rows, sizes)
+        texts, targets, image_sizes=image_sizes, model_image_sizes=model_image_sizes, groups=groups,
+        token_lengths=inputs.token_lengths, extras=inputs.extras, bad_target=bad_target,
+    )  # fmt: skip
+    return RecipeSlice(recipe, inputs, rollouts, recipe.evaluate(rollouts), rows, (image_sizes, model_image_sizes))
 
 
 def _outside(name: str, sizes: Any, first: Floats | None) -> Floats | None:
@@ -259,10 +250,8 @@ def recorded_targets(recipe: Recipe, texts: Sequence[str | None], read: Sequence
     if not forgets_space(recipe):
         return list(texts)
     return [
-        text if target is None or not (target.regions or target.ends) else _with_space(recipe, target)
+        text
+        if target is None or not (target.regions or target.ends)
+        else dumps(to_wire(replaced(target, space=target.space or recipe.target_space))).decode()
         for text, target in zip(texts, read, strict=True)
     ]
-
-
-def _with_space(recipe: Recipe, target: Target) -> str:
-    return dumps(to_wire(replaced(target, space=target.space or recipe.target_space))).decode()

@@ -61,14 +61,9 @@ class Landing:
         least = np.where(regions.kind == RegionKind.POINT, _POINT, _LEAST)[:, None]
         sides = np.full((len(targets), 2), np.inf)
         np.minimum.at(sides, regions.row, np.maximum(box[:, 2:] - box[:, :2], least))
-        return cls(
-            screens,
-            np.full(screens.shape, np.nan),
-            regions.row,
-            (box[:, :2] + box[:, 2:]) / 2,
-            np.where(usable[:, None], sides, np.inf),
-            outside,
-        )
+        sides[~usable] = np.inf
+        centres = (box[:, :2] + box[:, 2:]) / 2
+        return cls(screens, np.full(screens.shape, np.nan), regions.row, centres, sides, outside)
 
     def moved(self, source: NDArray[np.int64] | slice) -> Landing:
         """Return the same targets with the points of other rows, ``source`` (n,)."""

@@ -66,18 +66,10 @@ class RowSample:
         sizes = np.stack([unknown if each is None else each for each in scored.sizes], axis=1)
         rows, targets = chosen.tolist(), scored.inputs.targets
         some = targets.take(rows) if isinstance(targets, Boxes) else [targets[row] for row in rows]
-        self._rows += [
-            Row(
-                int(keys[row]),
-                start + row,
-                scored.inputs.responses[row],
-                target,
-                sizes[row],
-                Reason(int(scored.scores.reason[row])),
-                bool(scored.scores.acc[row] > 0),
-            )
-            for row, target in zip(rows, some, strict=True)
-        ]
+        for row, target in zip(rows, some, strict=True):
+            reason, right = Reason(int(scored.scores.reason[row])), bool(scored.scores.acc[row] > 0)
+            response = scored.inputs.responses[row]
+            self._rows.append(Row(int(keys[row]), start + row, response, target, sizes[row], reason, right))
         self._cut()
 
     def join(self, other: RowSample) -> None:
@@ -218,16 +210,13 @@ def _outcome(reading: Reading, rows: Sequence[Row], box_format: BoxFormat | None
         read &= ~np.isnan(predictions.xy[:, 0])
     names = Counter(predictions.dialects[each] for each in predictions.dialect[read].tolist() if each >= 0)
     commonest = names.most_common(1)[0][0] if names else judge.dialect.name
+    on_border = Landing.of(rollouts.targets, judge.space).hit_by(predictions.xy, usable).on_border()
     return {
         "count": int(read.sum()),
         "how": reading.how or f"by {commonest}",
         "lacks": next(iter(lacking.values()), ""),
-        "right": int(
-            np.count_nonzero(
-                read & right & ~Landing.of(rollouts.targets, judge.space).hit_by(predictions.xy, usable).on_border()
-            )
-        ),
-        "inside": int(np.count_nonzero(read & (predictions.reason == Reason.OK))),
+        "right": int((read & right & ~on_border).sum()),
+        "inside": int((read & (predictions.reason == Reason.OK)).sum()),
     }
 
 

@@ -37,6 +37,13 @@ class Layout:
         return self.reserved - self.steering if own else self.reserved
 
 
+def _sourced(plain: Layout) -> Layout:
+    """Return a layout whose rows name the data set they are from, where there are several, in a column of its own."""
+    types = {**plain.types, "source": str}
+    named = replace(plain, row=lambda sample: {**plain.row(sample), "source": sample.source}, types=types)
+    return replace(plain, sourced=named)
+
+
 def over(theirs: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
     """Merge our fields over those of a row; None of ours hides nothing."""
     there = theirs if isinstance(theirs, Mapping) else {}
@@ -108,13 +115,7 @@ _TRL_OWN = (
     "environments", "image",
 )  # fmt: skip
 _TRL_TYPES = {"prompt": MESSAGES, "target": str, "sample_id": str}
-_TRL = Layout("trl", _trl, _TRL_TYPES, reserved=frozenset(_TRL_OWN), decoded=True)
-TRL = replace(
-    _TRL,
-    sourced=replace(
-        _TRL, row=lambda sample: {**_trl(sample), "source": sample.source}, types={**_TRL_TYPES, "source": str}
-    ),
-)
+TRL = _sourced(Layout("trl", _trl, _TRL_TYPES, reserved=frozenset(_TRL_OWN), decoded=True))
 
 
 def _no_further(sample: Sample, trainer: str) -> None:
@@ -172,14 +173,7 @@ def _nemo_gym(sample: Sample) -> dict[str, Any]:
 _NEMO_GYM_OWN = ("response", "reward", "agent_ref", "task_source", "mask_sample", "_ng_task_index", "_ng_rollout_index")
 _PART = {"type": str, "image_url": str, "detail": str, "text": str}
 _NEMO_GYM_TYPES = {"responses_create_params": {"input": [{"role": str, "content": [_PART]}]}, "target": str}
-_NEMO_GYM = Layout("nemo_gym", _nemo_gym, _NEMO_GYM_TYPES, reserved=frozenset(_NEMO_GYM_OWN), embedded=True)
-NEMO_GYM = replace(
-    _NEMO_GYM,
-    sourced=replace(
-        _NEMO_GYM, row=lambda sample: {**_nemo_gym(sample), "source": sample.source},
-        types={**_NEMO_GYM_TYPES, "source": str},
-    ),
-)  # fmt: skip
+NEMO_GYM = _sourced(Layout("nemo_gym", _nemo_gym, _NEMO_GYM_TYPES, reserved=frozenset(_NEMO_GYM_OWN), embedded=True))
 
 
 def plain(trainer: Layout | None) -> Layout:
@@ -228,9 +222,7 @@ def _conversations(name: str, prompt: str, target: str, more: Mapping[str, str],
         return {prompt: messages, column: {inside: sample.wire} if inside else sample.wire, **more}
 
     types = {prompt: MESSAGES, column: {inside: str} if inside else str, **dict.fromkeys(more, str)}
-    made = Layout(name, row, types, reserved=frozenset(reserved))
-    sourced = replace(made, row=lambda each: {**row(each), "source": each.source}, types={**types, "source": str})
-    return replace(made, sourced=sourced)
+    return _sourced(Layout(name, row, types, reserved=frozenset(reserved)))
 
 
 LAYOUTS = {

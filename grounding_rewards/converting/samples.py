@@ -16,6 +16,7 @@ from grounding_rewards.errors import MISSING, ConvertError, GroundingRewardsErro
 from grounding_rewards.scoring import KINDS, Recipe
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import Image, ImageInfo, read_images
+from grounding_rewards.tables.json_lines import is_utf8
 from grounding_rewards.tables.rows import value_at
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.targets.box_format import BoxFormat
@@ -38,12 +39,9 @@ def written(target: Target) -> str:
     wire = to_wire(target)
     try:
         text = json.dumps(wire, ensure_ascii=False, allow_nan=False)
-        text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair: written as a JSON escape
-        return json.dumps(wire)
     except (TypeError, ValueError, RecursionError) as error:
         raise ConvertError(f"target: cannot be written as JSON ({error})") from None
-    return text
+    return text if is_utf8(text) else json.dumps(wire)  # half a surrogate pair as a JSON escape
 
 
 def _no_space(targets: Sequence[Target]) -> str:
@@ -286,10 +284,8 @@ def _source(row: Mapping[str, Any], columns: ColumnNames) -> str | None:
 
 def _check_texts(*texts: str | int | None) -> None:
     for text in texts:
-        try:
-            str(text).encode()
-        except UnicodeEncodeError:
+        if not is_utf8(str(text)):
             raise ConvertError(
                 f"got {text!r:.80}; half a surrogate pair is no character, and cannot be read; a file or folder "
                 "of such a name needs another one"
-            ) from None
+            )

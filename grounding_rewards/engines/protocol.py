@@ -88,12 +88,10 @@ class Running(Protocol):
     @property
     def at_once(self) -> int:
         """Batches of requests that it takes at once, from threads of one process; 1 for one after the other."""
-        ...
 
     @property
     def resizing(self) -> Resizing | None:
         """The way of images into its model, where it knows; else the user says it."""
-        ...
 
     def __call__(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer a batch of requests, one reply each, in order.
@@ -103,7 +101,6 @@ class Running(Protocol):
         Raises:
             EngineError: none can be answered any more, such as by a server that is down.
         """
-        ...
 
 
 class Engine(Protocol):
@@ -116,7 +113,6 @@ class Engine(Protocol):
     @property
     def model(self) -> str:
         """The model: a name or a folder."""
-        ...
 
     def start(self) -> AbstractContextManager[Running]:
         """Load the model, or reach the server; leaving the context frees it.
@@ -124,7 +120,6 @@ class Engine(Protocol):
         Raises:
             EngineError: there is no such model, no server, or a package is missing; names what to do.
         """
-        ...
 
 
 def _text(value: Any) -> str:

@@ -267,9 +267,8 @@ class _Rollout:
         """Yield shards as workers make them."""
         data, seen = self.maker.data, set[str]()
         new = not any(name in self.shards for name in self.plan.names)
-        size = (
-            1 if isinstance(data.table, ParquetTable) else -(-len(wanted) // _ITEMS)
-        )  # others are read from the start
+        # Other tables than Parquet are read from the start.
+        size = 1 if isinstance(data.table, ParquetTable) else -(-len(wanted) // _ITEMS)
         items = [wanted[start : start + size] for start in range(0, len(wanted), size)]
         images = [Path(data.files.root)] if data.image else []
         places = [*files_of_table(data.table), Path(self.engine.model), *images]
@@ -338,9 +337,8 @@ class _Answering:
     def apart(self) -> _Answering:
         """Return the same for workers, whose notes come with the shards."""
         data = self.maker.data
-        return replace(
-            self, maker=replace(self.maker, data=replace(data, reader=data.reader.noting(self.notes.append)))
-        )
+        noting = replace(data, reader=data.reader.noting(self.notes.append))
+        return replace(self, maker=replace(self.maker, data=noting))
 
     def __call__(self, numbers: Sequence[int]) -> Iterator[tuple[int, Made, list[str]]]:
         """Yield the number of each shard, what it holds, and notes."""
@@ -462,9 +460,8 @@ def facts_of(
         tokens, known = tokens + int(lengths.sum()), known + len(lengths)
         drawn = read.filter(pc.and_(pc.greater(read.column("temperature"), 0), read.column("response").is_valid()))
         warm.update(drawn.column("temperature").unique().to_pylist())
-        counts = (
-            drawn.group_by("sample_id").aggregate([("response", "count"), ("response", "count_distinct")]).to_pylist()
-        )
+        grouped = drawn.group_by("sample_id").aggregate([("response", "count"), ("response", "count_distinct")])
+        counts = grouped.to_pylist()
         several += sum(each["response_count"] > 1 for each in counts)
         alike += sum(each["response_count"] > each["response_count_distinct"] == 1 for each in counts)
         for each in read.filter(read.column("problem").is_valid()).to_pylist():

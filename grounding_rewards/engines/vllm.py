@@ -152,9 +152,7 @@ class _Running:
     control_tokens = False
 
     def __init__(self, model: str, llm: Any, resizing: Resizing | None) -> None:
-        self.model = model
-        self.llm = llm
-        self.resizing = resizing
+        self.model, self.llm, self.resizing = model, llm, resizing
 
     def __call__(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer a batch of requests, one reply each, in order."""

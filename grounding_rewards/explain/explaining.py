@@ -144,8 +144,8 @@ def _together(recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) ->
     if "groups" in recipe.needs:
         what, rows = "group", (rollouts.groups == rollouts.groups[case.row]).nonzero()[0].tolist()
     elif "trajectories" in recipe.needs:
-        wanted = _trajectory(rollouts, case.row)
-        what, rows = "trajectory", [row for row in range(len(rollouts)) if _trajectory(rollouts, row) == wanted]
+        names = [target and target.trajectory for target in rollouts.targets.rows]
+        what, rows = "trajectory", [row for row, name in enumerate(names) if name == names[case.row]]
     else:
         return None
     mates = [_mate(row, case, rollouts, scores) for row in rows]
@@ -153,11 +153,6 @@ def _together(recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) ->
         lengths = lengths_of(rollouts)
         mates = [replace(mate, length=int(lengths[row])) for mate, row in zip(mates, rows, strict=True)]
     return Together(what, recipe.space.value, tuple(mates))
-
-
-def _trajectory(rollouts: Rollouts, row: int) -> Any:
-    target = rollouts.targets.rows[row]
-    return None if target is None else target.trajectory
 
 
 def _mate(row: int, case: Case, rollouts: Rollouts, scores: Scores) -> Mate:

@@ -66,19 +66,17 @@ _REFERENCES = (
 def candidates(specs: Iterable[str | Mapping[str, Any]] = ()) -> list[Candidate]:
     """Build methods for a comparison; those whose required arguments are missing only name them."""
     chosen = list[Candidate]()
+
+    def by_kind(name: str) -> tuple[int, str]:
+        return (SELECTOR, ALLOCATION, CHOICE).index(kind_of(registry().methods[name])), name
+
     try:
         for spec in list(specs) or ["all"]:
-            chosen += map(_candidate, _built_in() if spec == "all" else [spec])
+            chosen += map(_candidate, sorted(BUILT_IN["methods"], key=by_kind) if spec == "all" else [spec])
     except RecursionError:  # specifications come from JSON, nested at will
         raise PoolError("method: is nested too deep") from None
     built = {each.name for each in chosen if each.built is not None}
     return list({each.label: each for each in chosen if each.built is not None or each.name not in built}.values())
-
-
-def _built_in() -> list[str]:
-    """Return the names of all built-in methods, by kind."""
-    kinds = (SELECTOR, ALLOCATION, CHOICE)
-    return sorted(BUILT_IN["methods"], key=lambda name: (kinds.index(kind_of(registry().methods[name])), name))
 
 
 def _candidate(spec: str | Mapping[str, Any]) -> Candidate:

@@ -70,10 +70,8 @@ def sweep(
     ]  # fmt: skip
     blocked = [temperatures[top + 1] if verdict == ABOVE else None for verdict in verdicts]
     limit = f"wholly below {0 - 100 * margin:+.1f}" if rule == BOOTSTRAP else f"more than {100 * tolerance:.1f} lost"
-    reasons = [
-        f"{_gap(gap, temperatures[against], confidence)}{_decision(verdict, limit, above)}"
-        for gap, verdict, above in zip(gaps, verdicts, blocked, strict=True)
-    ]
+    beside = f"T {temperatures[against]:g}, {100 * confidence:g} %"
+    reasons = [_why(*each, beside, limit) for each in zip(gaps, verdicts, blocked, strict=True)]
     reasons[against] = "the best" if rule == BOOTSTRAP and reference is None else "the reference"
     rows = [
         {
@@ -125,19 +123,15 @@ def _further(stats: SampleStats) -> dict[str, float]:
     }
 
 
-def _gap(gap: tuple[float, float, float], compared_with: float, confidence: float) -> str:
-    """Write a difference of accuracies with its interval, in percentage points."""
+def _why(gap: tuple[float, float, float], verdict: str, blocked_by: float | None, beside: str, limit: str) -> str:
+    """Write a difference of accuracies with its interval, in percentage points, and a verdict with the rule's limit."""
     size, low, high = f"{abs(100 * gap[0]):.1f}", 100 * gap[1], 100 * gap[2]
     compared = "equal to" if size == "0.0" else f"{size} points {'below' if gap[0] < 0 else 'above'}"
-    return f"{compared} T {compared_with:g}, {100 * confidence:g} % {low:+.1f} to {high:+.1f}"
-
-
-def _decision(verdict: str, limit: str, blocked_by: float | None) -> str:
-    """Write a verdict with the rule's limit; "" where there is none."""
+    text = f"{compared} {beside} {low:+.1f} to {high:+.1f}"
     if verdict in (COLLAPSED, LOWER):
-        return f": {verdict}, {limit}"
+        return f"{text}: {verdict}, {limit}"
     above = "" if blocked_by is None else f"; above T {blocked_by:g}, which has collapsed"
-    return "" if verdict == CONFOUNDED else f": held, not {limit}{above}"
+    return text if verdict == CONFOUNDED else f"{text}: held, not {limit}{above}"
 
 
 def _sorted(by_temperature: Mapping[float, Any], reference: float | None) -> list[float]:

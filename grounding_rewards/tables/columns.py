@@ -165,9 +165,11 @@ def offered(role: str, there: Iterable[str]) -> list[list[str]]:
     usual = [name for name in GUESSED[role] if names.keys() >= {*name.split(",")}]
     top = {_plain_name(name): name for name in names if "." not in name}
     if role == "target":
-        boxes = sorted((name for like, name in top.items() if _BOX.fullmatch(like) and like not in usual), key=_rank)
+        boxes = [name for like, name in top.items() if _BOX.fullmatch(like) and like not in usual]
+        boxes.sort(key=lambda name: list(BoxFormat).index(place_named(name)[1] or BoxFormat.XYXY))
         usual += [name for name in boxes if place_named(name)[0] in ("bbox", "polygon")]
-    like = [_joined(top, name) for name in GUESSED[role] if top.keys() >= {*name.split(",")}]
+    parts = [name.split(",") for name in GUESSED[role]]
+    like = [",".join(top[part] for part in each) for each in parts if top.keys() >= {*each}]
     if role == "target":
         like += [name for name in boxes if name not in usual]
     if role == "response":
@@ -200,15 +202,6 @@ def _within(role: str, parent: str, fields: Sequence[str]) -> list[str]:
 def _plain_name(name: str) -> str:
     """Return a column's name in lower case, with underscores between its words."""
     return _HUMP.sub("_", name).casefold()
-
-
-def _joined(top: Mapping[str, str], name: str) -> str:
-    return ",".join(top[part] for part in name.split(","))
-
-
-def _rank(column: str) -> int:
-    """Return the order of columns that hold the same boxes in several formats."""
-    return list(BoxFormat).index(place_named(column)[1] or BoxFormat.XYXY)
 
 
 def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> tuple[str | None, list[str]]:

@@ -119,15 +119,12 @@ def dumped(rows: Sequence[Mapping[str, Any]]) -> list[bytes]:
 
 def dumps(value: Any) -> bytes:
     """A value as one line of JSON in UTF-8; lone surrogates stay escaped, and NaN and infinities become null."""
-    # UTF-8 lacks nothing but lone surrogates, and Python's escape for them is JSON's.
-    return _encoded(value).encode("utf-8", "backslashreplace")
-
-
-def _encoded(value: Any) -> str:
     try:
-        return _ENCODER.encode(value)  # as it is, for most values are finite, and a copy of each takes time
+        text = _ENCODER.encode(value)  # as it is, for most values are finite, and a copy of each takes time
     except ValueError:
-        return _ENCODER.encode(finite(value))
+        text = _ENCODER.encode(finite(value))
+    # UTF-8 lacks nothing but lone surrogates, and Python's escape for them is JSON's.
+    return text.encode("utf-8", "backslashreplace")
 
 
 def finite(value: Any) -> Any:
@@ -146,6 +143,15 @@ def _plain(value: Any) -> str:
 
 _NUMBERS = msgspec.json.Encoder()  # null for NaN and infinities
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)
+
+
+def is_utf8(text: str) -> bool:
+    """Return False for a text with half a surrogate pair, which UTF-8 lacks."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def encodable(value: Any) -> Any:

@@ -35,7 +35,8 @@ class Launch:
     def __init__(self, folder: Path) -> None:
         self.number = 0  # the launch's own is from 1
         with renaming(folder, alone=True):  # processes that start at once decide one after the other
-            earlier = _last(folder.iterdir())
+            matches = (_RUN.fullmatch(file.name) for file in folder.iterdir())
+            earlier = max((int(match[1] or 1) for match in matches if match), default=0)  # the last with files
             with suppress(OSError):  # a mark of another user's
                 self.number = self._joined(folder, os.open(folder / MARK, _FLAGS, 0o666), earlier)
         self.number = self.number or max(earlier, 1)
@@ -76,11 +77,6 @@ def several_runs(files: Iterable[Path]) -> str:
         if len(numbers) > 1
     ]
     return "; ".join(texts)
-
-
-def _last(files: Iterable[Path]) -> int:
-    """Return the number of the last launch that has files; 0 without files."""
-    return max((int(match[1] or 1) for file in files if (match := _RUN.fullmatch(file.name))), default=0)
 
 
 def _read(handle: int) -> tuple[int, list[str]]:

@@ -52,7 +52,8 @@ def response_text(value: Any) -> str | None:
             return answer(value)
         if len(value) == 1 and (isinstance(value[0], str | list) or _content(value[0])):
             return response_text(value[0])
-        if any(isinstance(each, str) or _content(each) for each in (*value, *chain(*filter(_listed, value)))):
+        lists = [each for each in value if isinstance(each, list | tuple)]
+        if any(isinstance(each, str) or _content(each) for each in (*value, *chain(*lists))):
             return None
     try:
         return json.dumps(_filled(value), ensure_ascii=False)
@@ -65,10 +66,6 @@ def _content(value: Any) -> str:
     if not isinstance(value, Mapping) or _ACTION & {*value}:
         return ""
     return next((key for key in _CONTENT if value.get(key) is not None), "")
-
-
-def _listed(value: Any) -> bool:
-    return isinstance(value, list | tuple)
 
 
 def _filled(value: Any) -> Any:

@@ -44,7 +44,8 @@ class RolloutFile:
         kept = KeptColumns(table, {*own, *gone}, {})
         if kept.schema is not None:
             types = {each.name: each.type for each in kept.schema}
-            return cls(table, _count(table), kept, types, None, state)
+            rows = table.rows if isinstance(table, ParquetTable) else sum(map(len, table.batches([], whole=False)))
+            return cls(table, rows, kept, types, None, state)
         inferred = Inferred.of((batch.rows for batch in kept.batches()), note)
         return cls(table, inferred.rows, kept, inferred.encodable_types, inferred, state)
 
@@ -114,10 +115,6 @@ def types_of(sources: Sequence[RolloutFile]) -> dict[str, Any]:
                 )
             types[name] = both, path
     return {name: kind for name, (kind, _) in types.items()}
-
-
-def _count(table: Table) -> int:
-    return table.rows if isinstance(table, ParquetTable) else sum(map(len, table.batches([], whole=False)))
 
 
 def _as_text(value: Any) -> Any:
@@ -191,7 +188,10 @@ class ChosenRollouts:
         sources = [RolloutFile.of(table, (), state, note, own=()) for table, state in pairs]
         types = types_of(sources)
         metadata = next((each.kept.metadata for each in sources if each.kept.metadata), None)
-        added = {name: _type(column) for name, column in new.items()}
+        added = {
+            name: pa.string() if column.dtype.kind in "OU" else pa.from_numpy_dtype(column.dtype)
+            for name, column in new.items()
+        }
         schema = pa.schema([*types.items(), *added.items()], metadata)
 
         def arrow() -> Iterator[Any]:
@@ -232,10 +232,6 @@ def _table(table: Table) -> Table:
 def _with_numbers(batch: Batch) -> Batch:
     rows = [{name: value if name in _TEXTS else number(value) for name, value in row.items()} for row in batch.whole]
     return replace(batch, rows=rows, whole=rows, texts=False)
-
-
-def _type(column: NDArray[Any]) -> Any:
-    return pa.string() if column.dtype.kind in "OU" else pa.from_numpy_dtype(column.dtype)
 
 
 _EXPECTED = {

@@ -25,7 +25,7 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.tables.arrow_rows import LISTS, ParquetTable, first_line, plain_type
 from grounding_rewards.tables.contents import Contents
 from grounding_rewards.tables.interrupting import interruptible
-from grounding_rewards.tables.json_lines import dumps, encodable
+from grounding_rewards.tables.json_lines import dumps, encodable, is_utf8
 from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, ENTROPY, PLACES
 from grounding_rewards.tables.rows import Batch, Table, number
@@ -97,7 +97,7 @@ class ParquetRollouts(FileRollouts):
 
     def __init__(self, path: Path, *, held: bool = False) -> None:
         source = Contents(path)
-        if held or not _is_utf8(path):  # as SQL is
+        if held or not is_utf8(str(path)):  # as SQL is
             handle = os.open(path, os.O_RDONLY)
             source = Contents(path, Path(f"/dev/fd/{handle}"))
             weakref.finalize(source, os.close, handle)
@@ -245,7 +245,7 @@ class JsonRollouts(FileRollouts):
     def _found(self) -> tuple[str, tuple[str, ...]]:
         """Return SQL of the file, or of a copy that DuckDB can read, and the columns of all rows."""
         table = self.table
-        if type(table) is JsonLinesTable and _is_utf8(table.source.file):
+        if type(table) is JsonLinesTable and is_utf8(str(table.source.file)):
             compression = table.source.compression or "uncompressed"
             source = f"{_listed(table.source.file)}, {_JSON}, compression = '{compression}'"
             with suppress(duckdb.Error):
@@ -419,12 +419,6 @@ def _temporary(owner: Any, suffix: str) -> Path:
     return Path(name)
 
 
-def _is_utf8(path: Path) -> bool:
-    with suppress(UnicodeEncodeError):
-        return bool(str(path).encode())
-    return False
-
-
 def _value(batch: Batch, name: str, value: Any) -> Any:
     """Return a cell; of CSV, whose cells are texts, the number in it, but in columns of texts."""
     return number(value) if batch.texts and not _is_text(name) else value
@@ -464,7 +458,7 @@ def _there(value: Any) -> bool:
 
 def _broken(value: Any) -> bool:
     """Return True for a text with halves of surrogate pairs: written again, all of these are alike."""
-    return isinstance(value, str) and any("\ud800" <= each <= "\udfff" for each in value)
+    return isinstance(value, str) and not is_utf8(value)
 
 
 def quoted(name: str) -> str:

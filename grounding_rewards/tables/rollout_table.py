@@ -64,13 +64,12 @@ class RolloutTable:
         for each in self.each:
             for name in names:
                 taken = (name, CORRECT) if name == "acc" else (name,)
-                if not set(taken) & set(each.columns):
-                    raise self._lacks(each, name, each.columns)
-
-    def _lacks(self, each: Any, name: str, known: Sequence[str]) -> TableError:
-        hint = near(name, known) or (near(CORRECT, known) if name == "acc" else "") or "."
-        fix = _FIXES.get(name, "") if "response" in known else ""
-        return TableError(f"{each.path}: no column {name!r}{fix}{hint} It has: {', '.join(known) or 'none'}")
+                known = each.columns
+                if {*taken}.isdisjoint(known):
+                    hint = near(name, known) or (near(CORRECT, known) if name == "acc" else "") or "."
+                    fix = _FIXES.get(name, "") if "response" in known else ""
+                    there = ", ".join(known) or "none"
+                    raise TableError(f"{each.path}: no column {name!r}{fix}{hint} It has: {there}")
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.paths))
@@ -78,16 +77,16 @@ class RolloutTable:
     def query(self, sql: str, columns: Sequence[str], parameters: Sequence[Any] = ()) -> pa.Table:
         """Return the result of a query of ``{rollouts}``, these rows with these columns."""
         with self._lock, self._readable():
-            sql = sql.replace("{rollouts}", f"({self._relation(columns)})")
-            return interruptible(self._connection, _table, self._connection, sql, list(parameters))
+            asked, connection = self._filled(sql, columns), self._connection
+            return interruptible(connection, lambda: connection.sql(asked, params=list(parameters)).to_arrow_table())
 
     def stream(self, sql: str, columns: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
         """The same in batches; other queries may be made meanwhile."""
         with self._lock:
-            sql = sql.replace("{rollouts}", f"({self._relation(columns)})")
+            asked = self._filled(sql, columns)
             own = self._connection.cursor()  # a result that is being read holds its connection
         with closing(own), self._readable():
-            yield from _batches(own, sql)
+            yield from _batches(own, asked)
 
     def read(
         self,
@@ -172,8 +171,8 @@ class RolloutTable:
         counts = self.query(sql, used, [] if rounds is None else [list(rounds)])
         return dict(zip(counts["key"].to_pylist(), counts["rows"].to_pylist(), strict=True))
 
-    def _relation(self, columns: Sequence[str]) -> str:
-        return " UNION ALL ".join(each.sql(columns) for each in self.each)
+    def _filled(self, sql: str, columns: Sequence[str]) -> str:
+        return sql.replace("{rollouts}", f"({' UNION ALL '.join(each.sql(columns) for each in self.each)})")
 
     @cached_property
     def _connection(self) -> Any:
@@ -247,10 +246,6 @@ def _open(path: Path, files: list[Path], rollouts: list[FileRollouts]) -> None:
         rollouts.append(ParquetRollouts(file, held=file in growing) if of_parquet else JsonRollouts(table))
     if len(rollouts) == before:
         raise NoRowsError(f"{path}: no rollouts are there; expected files that end in .parquet or .jsonl")
-
-
-def _table(connection: Any, sql: str, parameters: list[Any]) -> Any:
-    return connection.sql(sql, params=parameters).to_arrow_table()
 
 
 def _batches(connection: Any, sql: str) -> Iterator[Any]:

@@ -183,23 +183,19 @@ class Table(Protocol):
     @property
     def path(self) -> Path:
         """The file."""
-        ...
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns; those of the first batch where each row has its own."""
-        ...
 
     @property
     def schema(self) -> Any:
         """The Arrow schema, metadata included; None where rows come with keys of their own."""
-        ...
 
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
         """The rows in order, with ``columns`` in ``Batch.rows``; ``whole`` batches can be written."""
-        ...
 
 
 def first_rows(table: Table, columns: Iterable[str] | None = None) -> list[Mapping[str, Any]]:
@@ -227,11 +223,9 @@ class Writer(Protocol):
 
     def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
         """Append a batch and its new columns."""
-        ...
 
     def close(self) -> None:
         """Write what is still held."""
-        ...
 
 
 def require_column(table: Table, name: str, option: str) -> None:

@@ -177,13 +177,15 @@ def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite:
     if not out.exists() or (out.is_dir() and not there):
         return False
     old = manifest_or_none(out / manifest) if there else None
-    if old is None or not _are_described(old.get(OUTPUTS)):
+    listed: Any = None if old is None else old.get(OUTPUTS)
+    ours = _are_files(listed) and all(isinstance(each.get("path"), str) and "bytes" in each for each in listed)
+    if old is None or not ours:
         raise TableError(f"{out}: is there, and holds no {manifest}, so it is not replaced; write to another directory")
-    strange = sorted(there - {each["path"] for each in old[OUTPUTS]} - {manifest})
+    strange = sorted(there - {each["path"] for each in listed} - {manifest})
     if strange:
         raise TableError(f"{out}: also holds {strange[0]}, which {manifest} does not list; move it away first")
     apart = differing(old, identity)
-    damaged = next((each["path"] for each in old[OUTPUTS] if not is_whole(out, each)), "")
+    damaged = next((each["path"] for each in listed if not is_whole(out, each)), "")
     if overwrite or not (apart or damaged):
         return not (apart or damaged)
     how = f"{damaged} is not what {manifest} says" if damaged else f"was made with {_difference(apart, old, identity)}"
@@ -209,10 +211,6 @@ def _content(value: Any) -> Any:
 
 def _are_files(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, Mapping) and "sha256" in each for each in value)
-
-
-def _are_described(value: Any) -> bool:
-    return _are_files(value) and all(isinstance(each.get("path"), str) and "bytes" in each for each in value)
 
 
 def _difference(apart: Sequence[str], manifest: Mapping[str, Any], identity: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ from grounding_rewards.literals import unique_keys
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.contents import Contents
 from grounding_rewards.tables.image_files import looks_like_images
-from grounding_rewards.tables.json_lines import Lines
+from grounding_rewards.tables.json_lines import Lines, is_utf8
 from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
 
 
@@ -313,7 +313,8 @@ class CsvTable(JsonLinesTable):
             if names is None:
                 names = self._names(read[0] if read else [""], why, mark)
                 continue
-            sure = {*map(len, read)} == {len(names)} and _is_utf8(chain.from_iterable(read))
+            # Bytes that are not UTF-8 were read as halves of pairs.
+            sure = {*map(len, read)} == {len(names)} and is_utf8("".join(chain.from_iterable(read)))
             some = zip(lines, read, strict=False)  # without the line that cannot be read
             for numbers, records in [(lines, read)] if sure else [([line], [cells]) for line, cells in some if cells]:
                 fault = "" if sure else self._fault(records[0], names, _MARKS[mark][0])
@@ -325,7 +326,7 @@ class CsvTable(JsonLinesTable):
     def _fault(self, cells: Sequence[str], names: Sequence[str], mark: str) -> str:
         """Return why a row cannot be read; "" for one that can."""
         for cell in cells:
-            if not _is_utf8([cell]):
+            if not is_utf8(cell):
                 return self._not_decoded(cell.encode("utf-8", "surrogateescape"))
         if len(cells) == len(names):
             return ""
@@ -373,15 +374,6 @@ def _row(names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
     if "" in cells:
         row |= dict.fromkeys((name for name, cell in row.items() if not cell and name not in _RESPONSES))
     return row
-
-
-def _is_utf8(texts: Iterable[str]) -> bool:
-    """Return False where bytes that are not UTF-8 were read as halves of pairs."""
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _objects(text: bytes, lines: Sequence[bytes]) -> list[dict[str, Any]] | None:

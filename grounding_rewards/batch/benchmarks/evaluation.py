@@ -250,18 +250,12 @@ def by_the_rule(benchmark: Benchmark, scored: RecipeSlice) -> Scores:
 
 def _counted(scorer: TableScorer, table: Table, batch: Batch, scores: Scores) -> Scores:
     """Return scores in which places that cannot be read count as wrong; raise other errors, and those of all rows."""
-    row, error = next(
-        (
-            (row, each)
-            for row, each in scores.errors.items()
-            if each.field not in _OF_PLACES or each.expected.endswith("judges nothing else")
-        ),
-        (-1, None),
-    )
-    if error is None and len(scores.errors) == len(batch):  # settings that are wrong, rather than the benchmark
-        row, error = next(iter(scores.errors.items()))
-    if error is not None:
-        raise scorer.bad_target_error(table, batch, row, error)
+    errors, other = scores.errors, "judges nothing else"
+    rows = [row for row, each in errors.items() if each.field not in _OF_PLACES or each.expected.endswith(other)]
+    if not rows and len(errors) == len(batch):  # settings that are wrong, rather than the benchmark
+        rows = list(errors)
+    for row in rows[:1]:
+        raise scorer.bad_target_error(table, batch, row, errors[row])
     return replace(scores, valid=np.ones_like(scores.valid))
 
 

@@ -130,12 +130,11 @@ class Rows:
         return dict(sorted(counted.items(), key=lambda each: _order(each[0])))
 
     def _asked(self, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        def read() -> Any:
+            return self._connection.sql(sql, params=list(values)).to_arrow_table().to_pylist()
+
         with self._lock:
-            return list(interruptible(self._connection, _read, self._connection, sql, list(values)))
-
-
-def _read(connection: Any, sql: str, values: list[Any]) -> list[dict[str, Any]]:
-    return connection.sql(sql, params=values).to_arrow_table().to_pylist()  # type: ignore[no-any-return]
+            return list(interruptible(self._connection, read))
 
 
 def right_in(name: str) -> str:

@@ -62,14 +62,7 @@ def _read(file: Path, left_out: Counter[str]) -> Iterator[Logged]:
             left_out[TORN] += 1
             prompt, _, output = output[again:].removeprefix(PROMPT).partition(OUTPUT)
         yield Logged(
-            file=file,
-            digest=held,
-            place=f"record {at} (line {line})",
-            number=at,
-            prompt=prompt,
-            response=output,
-            target=_truth(truth),
-            total=score.strip(),
+            file, held, f"record {at} (line {line})", at, prompt, output, target=_truth(truth), total=score.strip()
         )
 
 

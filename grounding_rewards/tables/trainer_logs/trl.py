@@ -223,19 +223,12 @@ def _logged(file: Path, held: str, place: str, at: int, row: Mapping[str, Any], 
     }
     verdict = names.verdict or VERDICTS[0]
     return Logged(
-        file=file,
-        digest=held,
-        place=place,
-        number=at,
-        prompt=row["prompt"],
-        response=answer(row["completion"]) if response is None else response,
-        target=target,
-        total=None if names.total is None else row.get(names.total),
-        verdict=(verdict, row.get(verdict)),
-        train_step=row["step"],
-        more=more,
+        file=file, digest=held, place=place, number=at, prompt=row["prompt"],
+        response=answer(row["completion"]) if response is None else response, target=target,
+        total=None if names.total is None else row.get(names.total), verdict=(verdict, row.get(verdict)),
+        train_step=row["step"], more=more,
         image=next((row[key] for key in _IMAGES if row.get(key) is not None), None),
-    )
+    )  # fmt: skip
 
 
 def _point(row: Mapping[str, Any], names: Names, target: Any) -> Mapping[str, float]:

@@ -129,21 +129,11 @@ def _logged(file: Path, held: str, line: Line, others: Mapping[str, Sequence[str
         column: next((row[key] for key in keys if row.get(key) is not None), None) for column, keys in others.items()
     }
     logged = Logged(
-        file=file,
-        digest=held,
-        place=place,
-        number=at,
-        prompt=row["input"],
-        response=row["output"],
-        target=row.get("gts"),
-        total=row["score"],
-        verdict=(verdict, row.get(verdict)),
-        train_step=row.get("step"),
-        scored=scored,
-        more=more,
-        image=next((row[key] for key in _IMAGES if row.get(key) is not None), None),
+        file=file, digest=held, place=place, number=at, prompt=row["input"], response=row["output"],
+        target=row.get("gts"), total=row["score"], verdict=(verdict, row.get(verdict)), train_step=row.get("step"),
+        scored=scored, more=more, image=next((row[key] for key in _IMAGES if row.get(key) is not None), None),
         apart=_apart(row),
-    )
+    )  # fmt: skip
     # Into the dict that `logged` holds as `more`, since errors name a row by `logged`.
     for part in parts:
         came = row.get(part)
