@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from grounding_rewards.actions import Act, canonical, is_click, is_known, normalised
+from grounding_rewards.actions import AT_A_PLACE, Act, canonical, is_click, is_known, normalised
 from grounding_rewards.parsing.calls import acts_of_calls, calls_in
 from grounding_rewards.parsing.candidates import (
     BLANKS,
@@ -30,6 +30,7 @@ from grounding_rewards.parsing.candidates import (
     parts,
     places_between,
     steps_in,
+    tables_in,
     tags_in,
 )  # fmt: skip
 from grounding_rewards.parsing.objects import (
@@ -49,7 +50,7 @@ from grounding_rewards.parsing.objects import (
 from grounding_rewards.parsing.patterns import SPACES, either_case
 from grounding_rewards.parsing.places import REFUSAL, USUAL, USUAL_ACTIONS, Usual
 from grounding_rewards.parsing.reading import NEVER, NOTHING, REFUSED, Answered, Answers, Form, Step
-from grounding_rewards.parsing.texts import SPACE, compiled, on_use, without_end
+from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, on_use, without_end
 
 FORMS = (
     "refusal", "json_refusal", "ui_tars", "pyautogui", "tool_call", "json_2d", "json_coordinate", "json_compact",
@@ -66,9 +67,7 @@ _SIGNS = (
 )  # fmt: skip
 """Substrings that show that an answer was begun."""
 
-NEEDS_A_PLACE = frozenset(
-    {"click", "double_click", "triple_click", "right_click", "middle_click", "long_press", "hover", "drag"}
-)
+NEEDS_A_PLACE = AT_A_PLACE - {"scroll", "swipe", "mouse_down", "mouse_up"}
 """Actions that are malformed without a place."""
 
 TOOLS = ("zoom", "crop", "search", "magnif", "wait_for_image", "ocr", "get_image", "view_image", "image_tool")
@@ -195,6 +194,8 @@ class AnyForm(Form):
                 spans = sorted(self._spans(text), key=_by_place)
         if "px" in text or "\\right" in text:
             text = _UNIT.sub(lambda unit: " " * len(unit[0]), text)
+        if "- " in text:
+            text = _LISTED.sub(r"\1 \2 \3", text)
         found: list[Candidate] = []
         fenced = text.count("```") % 2 and not text.rstrip().endswith("```")  # a fence that never closes
         end, cut = 0, text.rfind("```") if fenced else len(text) + 1
@@ -237,6 +238,8 @@ class AnyForm(Form):
             yield from self._functions(text)
         if "\t" in text:
             yield from steps_in(text)
+        if "|" in text and "-" in text:
+            yield from tables_in(text)
         yield from lines_in(text)
 
     def _is_tool(self, name: Any) -> bool:
@@ -346,9 +349,8 @@ _TURNS = on_use(
     r"</tool_response>|<\|im_start\|>assistant|<start_of_turn>model|<\|start_header_id\|>assistant<\|end_header_id\|>"
     r"|(?:^|\n)(?:assistant\n|(?:ASSISTANT|Assistant):)"
 )
-_ASKED = re.compile(
-    r"<tool_response>|<\|im_start\|>(?:user|tool)|<start_of_turn>user|\nuser\n<image>|(?:^|\n)(?:USER|Human):"
-)
+_ASKED = re.compile(r"<tool_response>|<\|im_start\|>(?:user|tool)|<start_of_turn>user|\nuser\n<image>")
+_NEXT = re.compile(r"(?:^|\n)(?:USER|Human):")  # a turn that the model made up behind its answer
 _TURN_SIGNS = ("tool_response>", "assistant", "ASSISTANT:", "Assistant:", "<start_of_turn>", "user", "USER:", "Human:")
 # Plain <think> is for the option ``thinking`` to drop.
 _THINKING = "[a-z_:]+think|think_[a-z_0-9]+|[a-z_]*thinking|THINK|Think|thoughts?"
@@ -372,6 +374,8 @@ _OPEN_END = on_use(rf"(?:[(\[{{][^()\[\]{{}}<>]*|</?[A-Za-z_|]*|<(?:\|box_start\
 _TAIL = 200  # characters in which a bracket is looked for that opens and does not close
 LINK = "<link>"
 _WIDE = str.maketrans("（），：［］【】｛｝；\xa0\u2002\u2003\u2009\u202f\u3000\u200b\ufeff", f"(),:[][]{{}};{' ' * 8}")
+_LISTED = on_use(rf"((?:^|:{BLANKS}\n){BLANKS})-( {NUMBER}{BLANKS}\n{BLANKS})-( {NUMBER}{BLANKS}(?:\n(?!{BLANKS}-)|$))")
+"""Two numbers in YAML's list, alone or under a key."""
 _UNIT = re.compile(r"(?<=[0-9]) ?px(?![A-Za-z])|\\(?:left|right)(?=[()\[\]])")
 
 
@@ -379,7 +383,7 @@ def answer_of(text: str) -> str:
     """Return the part of a text that can hold the answer: without earlier turns and thoughts."""
     if any([sign in text for sign in _TURN_SIGNS]):  # noqa: C419 (faster so)
         text = _last(text, _TURNS)
-        text = "" if _ASKED.search(text) else text
+        text = "" if _ASKED.search(text) else _NEXT.split(text, maxsplit=1)[0]
     if "hink" in text or "THINK" in text or "thought" in text or "channel" in text:
         text = _last(text, _THOUGHT)
         opened = _THINKS.search(text)
@@ -429,12 +433,13 @@ def _said(item: Mapping[Any, Any], begin: int, end: int) -> Candidate | None:
             return Candidate(begin, end, "json_coordinate", act)
         if not isinstance(value, str | dict) and (place := place_of(value)):
             return Candidate(begin, end, "json_coordinate", Act("", place))
-        if key in item and (value is None or value in _NONE) and key not in _OF_TOOLS:
+        if key in item and value in (_REFUSALS if key == "result" else _NOTHING) and key not in _OF_TOOLS:
             return Candidate(begin, end, "json_refusal", REFUSED)
     return None
 
 
-_NONE: tuple[Any, ...] = ([], {}, "None", "none", "null", "refusal")
+_REFUSALS = ("None", "none", "null", "refusal")
+_NOTHING: tuple[Any, ...] = (None, [], {}, *_REFUSALS)  # an empty result may be a tool's
 
 
 def _sole_act(text: str) -> Act | None:
@@ -537,8 +542,9 @@ _MARKS = re.compile("[(\\[{<\uff08\uff3b\u3010\uff5b]")
 _MARKED = "|".join(
     [
         _MARKS.pattern,
-        f"[0-9]\\.?(?:{SPACE}px)?(?:{SPACE}[,\uff0c]{SPACE}|{SPACES})-?[0-9.]",
-        f"[=:\uff1a≈为是][\"'*`]*{SPACE}-?[0-9.]",
+        f"[0-9]\\.?(?:{SPACE}px)?(?:{SPACE}[,\uff0c]{SPACE}|{SPACES})-? ?[0-9.]",
+        f"[=:\uff1a≈为是][\"'*`]*{SPACE}-? ?[0-9.]",
+        rf"\|{BLANKS}:?-",
         *[re.escape(sign) for sign in _SIGNS if not _MARKS.search(sign)],
         "(?:^|[\t\n])action:",
         rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:{'|'.join(WORDS)}|TYPE:|SCROLL:)|[A-Za-z_]+{BLANKS},)",

@@ -56,12 +56,15 @@ _QUOTED_KEY = re.compile(rf"""["']{SPACE}:{SPACE}$""")
 _LETTERS, _LONGEST_NAME = string.ascii_letters + "_", 40
 _OPEN_OBJECT = re.compile(r"""\{[ \t\r\n]*["']""")
 _OPEN_TAG = on_use(rf"<(?:\|box_start\||{TAG})>{SPACE}$")
+_NO_NAME = re.compile("[^A-Za-z_.]")
 _ATTACHED = re.compile(r"(?:^|[^A-Za-z_0-9.])([a-z_][A-Za-z_0-9]{1,39})\Z")
 _NAME_KEY = f"(?:{either_case('action(?:[_ ](?:type|name))?|function|operation|command|tool')})"
 _NAMED = on_use(rf"""{_NAME_KEY}["'*]*{BLANKS}[:=]["'`*]*{BLANKS}["'`]?([A-Za-z_]+)["'`]?{BLANKS}$""")
 _OF_IMAGES = either_case("(?:image|screen|screenshot|window|display)[ _](?:size|resolution|dimensions?)")
+_LIMIT = either_case("max(?:imum)?[ _](?:x ?, ?y|coordinates)")
 _SIZE = (
-    rf"(?:{_OF_IMAGES}|(?:{either_case('size|resolution|dimensions?')})(?: is| are| of|[\"'*]*[:=]))[^A-Za-z0-9]{{0,5}}"
+    rf"(?:{_OF_IMAGES}|{_LIMIT}|(?:{either_case('size|resolution|dimensions?')})(?: is| are| of|[\"'*]*[:=]))"
+    "[^A-Za-z0-9]{0,5}"
 )
 """Words in front of a size, which is no place; "the font size (5, 6)" is one."""
 _SIZED = on_use(f"(?<![A-Za-z]){_SIZE}$")
@@ -121,7 +124,14 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     if candidate.begin > opened:
         return candidate._replace(act=None)
     front = text[max(begin, candidate.begin - _FAR) : candidate.begin]
-    if act.name or not front or front.isspace():
+    called = _NO_NAME.split(text[candidate.begin : candidate.begin + _NEAR], maxsplit=1)[0]
+    if _NEGATED.search(_QUOTED.sub("", front) + called):
+        return candidate._replace(form="tool")
+    if act.name:
+        return candidate
+    if kind := _pressed(front, text[candidate.end : candidate.end + _NEAR]):
+        return candidate._replace(act=Act(kind, act.place))
+    if not front or front.isspace():
         return candidate
     headed = any([sign in front for sign in _HEADS])  # noqa: C419 (faster so)
     if headed and (text[candidate.begin] == "{" or "nput:" in front) and (called := _HEADED.search(front)):
@@ -259,7 +269,8 @@ def bare_numbers(text: str) -> Candidate | None:
     if len(text) > _LONGEST:
         return None
     body = _WRAP.sub("", text)
-    match = _ALONE.fullmatch(body)
+    lines = {line.strip() for line in body.split("\n")}
+    match = _ALONE.fullmatch(body) or (_ALONE.fullmatch(lines.pop()) if len(lines) == 1 else None)
     if match is None:
         return None
     unclosed = "<answer>" in text and "</answer>" not in text
@@ -295,7 +306,7 @@ _SENTENCE = on_use(
     rf"""|(?P<typed>{either_case("enter|write")})[ \t]+["'“`]"""
     rf"""|(?P<move>{either_case("move")})[ \t]+(?:the|your)[ \t]+(?:mouse|cursor|pointer))[^.!?\n(\[{{<]*$"""
 )
-_CHINESE_ACTION = "双击|雙擊|右键点击|右鍵點擊|长按|長按|悬停|懸停|滑动|滑動|滚动|滾動|拖动|拖動|拖拽|输入|輸入"
+_CHINESE_ACTION = "悬停|懸停|滑动|滑動|滚动|滾動|拖动|拖動|拖拽|输入|輸入"
 _CHINESE = on_use(
     r"(?:^|[。，；,.;:\n])[ 我请先再将会要]*(?P<move>)(?P<typed>)"
     rf"({_CHINESE_ACTION})(?![框条栏块法])"
@@ -303,11 +314,52 @@ _CHINESE = on_use(
 )
 _CHINESE_BEHIND = on_use(rf"{SPACE}[处處](?:进行)?(?P<move>)(?P<typed>)({_CHINESE_ACTION})")
 """An action that a sentence tells to do, up to the place; behind it in Chinese."""
-_QUOTED = re.compile("""(?<![A-Za-z])["'“`][^"'”`]*(?:["'”`]|$)""")
+_QUOTED = re.compile("""(?<![A-Za-z])["'“`«「][^"'”`»」]*(?:["'”`»」]|$)""")
+_NEGATED = on_use(
+    r"(?:not|n['’]t|[Nn]ever)(?:\.[A-Za-z_]+|[ ]+(?:(?:double|triple|left|right|middle|long)[ -]?)?"
+    r"(?:click|tap|press|select|touch|type|scroll|drag|swipe|hover)(?![A-Za-z])"
+    r"(?:(?![ \t](?:but|and|or|then|except|instead|only|than|until|before|as|if|else)(?![A-Za-z]))[^.!?,;:\n(\[{<])*)$"
+    r"|[不别別勿][要能应應该該可再去]*(?:点击|點擊|单击|單擊)[^.!?,;:。，；\n(\[{<]*$"
+)
+"""An action that a sentence tells not to do, up to the place."""
 _CLICKED = on_use(
     f"(?<![A-Za-z])(?<!the )(?:{either_case('(?:left[ -])?(?:click(?:ing)?|tap(?:ping)?|select(?:ing)?)')})(?![A-Za-z])"
 )
 _THEN_CLICK = on_use(rf"(?:[ \t]*(?:,|and|then|to)){{0,3}}[ \t]*{_CLICKED.pattern}")
+
+_PRESSES = {
+    "double_click": "ダブル(?:クリック|タップ)|더블 ?(?:클릭|탭)|두 ?번 (?:클릭|탭)|双击|雙擊|[点點][击擊]两次"
+    "|двойн[а-я]+ (?:щ[её]лч|клик|наж)|дважды (?:щ[её]лк|клик|наж)|doppel(?:klick|tipp)|zweimal (?:klick|tipp)"
+    "|double[ -]cli(?:c(?!k)|qu)|(?:cliquez|appuyez) deux fois|doble (?:clic|toque)|duplo (?:clique|toque)"
+    "|(?:clique|toque) (?:duplo|duas vezes)",
+    "right_click": "右クリック|우 ?클릭|오른쪽 (?:버튼으로 )?클릭|右[键鍵击擊](?:[点點单單][击擊])?"
+    "|прав(?:ой кнопкой|ый клик|ый щелчок)|rechtsklick|rechten maustaste|clic droit|avec le bouton droit"
+    "|cli(?:c|que) (?:derecho|direito)|con el botón derecho|com o botão direito",
+    "long_press": "長押し|ロングタップ|길게 (?:누르|눌|탭|클릭|터치)|长按|長按|долг[а-я]+ наж|удержив"
+    "|lange[srn]? (?:drücken|tippen)|gedrückt halten|appu(?:i|yez) (?:long|prolongé)|appuyez et maintenez"
+    "|mant(?:én|enga) (?:pulsad|presionad)|(?:pulsación|toque|clic) larg[ao]|pression[ea]r? e segur|toque e segure"
+    "|(?:toque|clique) longo|mantenha pressionad",
+}  # fmt: skip
+"""Words of other languages for kinds of presses, in small letters."""
+_PRESS = on_use(f"(?:{'|'.join(_PRESSES.values())})(?![ -]?(?:men[uüú]|メニュー|메뉴|меню|菜单|選單|[框条栏块法]))")
+_CLICK = on_use("click|klick|tipp|cli[cq]|toque|наж|щ[её]лк|клик|クリック|タップ|클릭|탭|[点點单單轻][击擊]")
+_SENTENCE_END, _CLAUSE_END = re.compile(r"[.!?。\n(\[{<]"), re.compile(r"[.!?。\n(\[{<,;，；、]")
+
+
+def _pressed(front: str, behind: str) -> str:
+    """Return the kind of press that a sentence in another language names, before its place or behind; "" for others.
+
+    A plain click between the word and the place is what is meant, and so is one before a word behind the place.
+    """
+    meant = _QUOTED.sub("", _SENTENCE_END.split(front.lower())[-1])
+    if press := _PRESS.search(meant):
+        meant = meant[press.end() :]
+    elif press := _PRESS.search(clause := _CLAUSE_END.split(behind.lower(), maxsplit=1)[0]):
+        meant += clause[: press.start()]
+    if press is None or _CLICK.search(meant):
+        return ""
+    return next(kind for kind, words in _PRESSES.items() if compiled(words).fullmatch(press[0]))
+
 
 # Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.
 _ALIAS_NAMES = on_use(rf"(?<![A-Za-z_])(?:{'|'.join(_ALIASES)})")
@@ -412,6 +464,22 @@ def _of_tag(match: re.Match[str]) -> tuple[str, list[Act | None]]:
     return "xy_tags" if groups["ax"] else form, [Act(named, place_in(match))]
 
 
+_TABLE = on_use(
+    rf"(?:^|\n){BLANKS}(\|[^\n]*\|){BLANKS}\n{BLANKS}\|[-:| \t]+\|{BLANKS}((?:\n{BLANKS}\|[^\n]*\|{BLANKS})+)"
+)
+
+
+def tables_in(text: str) -> Iterator[Candidate]:
+    """Rows of Markdown tables that have x and y, or corners, in columns of their own."""
+    for table in _TABLE.finditer(text):
+        head = "".join(table[1].lower().split())
+        rows = table[2].split("\n")[1 : 2 * MOST] if "|x|" in head or "|x1|" in head else ()
+        acts = [act_of(dict(zip(head.split("|"), row.split("|"), strict=False))) for row in rows]
+        for act, (begin, end) in zip(acts, parts(*table.span(), len(acts)), strict=True):
+            if act and act.place:
+                yield Candidate(begin, end, "bare_numbers", act)
+
+
 _REASONS = either_case("ref|reason(?:ing)?|analysis|explanation|rationale|scratchpad")
 _BESIDE = either_case("operation|conclusion|plan|caption|description|perception|observation|reflection|summary")
 _ASIDE = on_use(rf"<(?:({_REASONS}|(?P<beside>{_BESIDE}))>|\|object_ref_start\|>)")
@@ -419,16 +487,20 @@ _ASIDE = on_use(rf"<(?:({_REASONS}|(?P<beside>{_BESIDE}))>|\|object_ref_start\|>
 
 def asides_in(text: str) -> Iterator[Candidate]:
     """Labels and reasons in tags, and summaries beside an answer in tags, as "tool"."""
-    end, answered = 0, any(map(text.__contains__, ("<answer>", "<action>", "<point>")))
+    end, closed, outside = 0, True, ""
+    asides: list[tuple[bool, Candidate]] = []
     for match in _ASIDE.finditer(text):
-        if match.start() >= end and (answered or not match["beside"]):
+        if match.start() >= end and (closed or not match["beside"]):
             closing = f"</{match[1]}>" if match[1] else "<|object_ref_end|>"
             close = text.find(closing, match.end())
             if close < 0 and match["beside"]:
-                answered = False  # the answer may be in what is not closed
+                closed = False  # the answer may be in what is not closed
                 continue
+            outside += text[end : match.start()]
             end = close + len(closing) if close >= 0 else len(text)
-            yield Candidate(match.start(), end, "tool", None)
+            asides.append((bool(match["beside"]), Candidate(match.start(), end, "tool", None)))
+    answered = any(map((outside + text[end:]).__contains__, ("<answer>", "<action>", "<point>")))
+    yield from [aside for beside, aside in asides if answered or not beside]
 
 
 _CROP = on_use(rf"\({SPACE}Image_")
@@ -460,7 +532,8 @@ _DECORATION = "[\"'*`$]*"
 _SIDED = rf"{_SIDE}(?:[ _-]coordinate| ?坐标)?{_DECORATION}{SPACE}[:=≈为是]{_DECORATION}{SPACE}{NUMBER}(?![0-9.%])"
 _NEXT_SIDE = rf"{_DECORATION}(?:{GAP}|{SPACE}[;|]{SPACE}|{SPACES}and{SPACES})(?:[-*][ \t]+)?{_DECORATION}"
 _FIELD = on_use(
-    rf"(?<![A-Za-z_])(?:(?:(?:{_LABELS}|坐标|座標|좌표|答案|位置)[*`_)\]]*{_IS}|{_AT}){_BARE}(?![0-9.%A-Za-z]|{_MORE})"
+    rf"(?<![A-Za-z_])(?<![Mm]ax )(?<!imum )"
+    rf"(?:(?:(?:{_LABELS}|坐标|座標|좌표|答案|位置)[*`_)\]]*{_IS}|{_AT}){_BARE}(?![0-9.%A-Za-z]|{_MORE})"
     rf"|(?P<axes>{_SIDED}(?:{_NEXT_SIDE}{_SIDED})+)|{_BOXED})"
 )
 _MAY_BE_FIELD = on_use(r"[:=≈为是][*`_\s]*-?[.0-9]|(?:is|are|at|on):?[ \t]+-?[.0-9]|boxed\{")

@@ -13,6 +13,7 @@ from grounding_rewards.parsing.literal import LiteralError, read_json, read_json
 from grounding_rewards.parsing.patterns import KEY, PLACE, place_in
 from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited, on_use
+from grounding_rewards.targets.box_format import BoxFormat, corners
 
 # Objects in a text, in JSON or Python syntax.
 
@@ -146,6 +147,7 @@ _ANY_SIDE = {side for sides in _SIDES for side in sides}
 _CENTRES = (("cx", "cy"), ("center_x", "center_y"), ("click_x", "click_y"))
 _STARTS = (("start_x", "start_y"), ("from_x", "from_y"), ("startX", "startY"))
 _ENDS = (("destination_x", "destination_y"), ("end_x", "end_y"), ("to_x", "to_y"), ("endX", "endY"), ("x2", "y2"))
+_FORMATS = ("format", "box_format", "bbox_format")
 _END_ALONE = ("left_click_drag", "dragTo", "drag_to", "mouse_drag")
 _INFINITY = float("inf")
 
@@ -168,6 +170,9 @@ def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any], name: str) -> t
             path = item["path"]
             value, end = (path[0], path[-1]) if isinstance(path, list | tuple) and path else (None, None)
     place = place_of(value) if value else ()
+    said = next((item[key] for key in _FORMATS if isinstance(item.get(key), str)), "")
+    if place and len(place) == 4 and (written := "".join(filter(str.isalpha, said)).lower()) in [*BoxFormat]:
+        place = corners(place, BoxFormat(written))
     to = place_of(end) if end and not isinstance(end, str) else ()
     if place is None or to is None:
         return None
@@ -388,8 +393,8 @@ def _by_part(item: Mapping[Any, Any]) -> dict[str, Any]:
         if part is None or value is None or (value == _NO_TEXT and key == "input_text"):
             continue
         if part in parts:
-            held = parts[part]
-            if part in _PLACES and type(value) is type(held) is list and len(value) == len(held) and value != held:
+            held, other = (place_of(parts[part]), place_of(value)) if part in _PLACES else ((), ())
+            if held and other and len(held) == len(other) and held != other:
                 parts[part] = "several places"
             continue
         if part in _PLACES and isinstance(value, str) and (place := written_place(value)):

@@ -62,18 +62,19 @@ POINT_PAIR = form(
 _PROSE = r"[^()\[\]{}<>0-9:=`|]*"
 _VERBS = (
     "drag", "scroll", "swipe", "slide", "hover", "press", "type", "typing", "move", "mouse", "write", "input", "fill",
-    "action", "function",
-    *[f"{many}{sign}" for many in ("double", "right", "middle", "triple") for sign in (" ", "-", "click", "tap")],
-    *[f"long{sign}{press}" for sign in ("", " ", "-") for press in ("click", "tap")],
+    "action", "function", "double", "triple", "right", "middle", "long", "doppel", "zweimal", "rechts", "rechte",
+    "lange", "gedr", "deux", "droit", "appu", "doble", "derecho", "mant", "larg", "duplo", "duas", "direito", "segu",
 )  # fmt: skip
 """Words, small, whose presence in prose tells of more than its sole place."""
-_SIZES = either_case("size|resolution|dimensions?")
-_MORE = rf"{either_case('enter')}[ \t]+[\"'“`]|(?:{_SIZES})(?: is| are| of)?[^A-Za-z0-9]*[(\[]"
+_SIZES = either_case("size|resolution|dimensions?|max(?:imum)?[ _](?:x ?, ?y|coordinates)")
+_MORE = (
+    rf"(?:[Nn]o|n['’])t |[Nn]ever |{either_case('enter')}[ \t]+[\"'“`]|(?:{_SIZES})(?: is| are| of)?[^A-Za-z0-9]*[(\[]"
+)
 _GUARDS = (
     rf"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]|{_MORE}",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
     rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?{NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
-    "[\uff08-\uff5d\u3010\u3011\u25c1双雙右长長悬懸滑滚滾拖输輸]",
+    "[\uff08-\uff5d\u3010\u3011\u25c1\u0400-\u04ff\u3041-\u30ff\uac00-\ud7a3双雙右长長悬懸滑滚滾拖输輸不别別勿两]",
 )
 """Prose in which one of these occurs holds more than its sole place."""
 

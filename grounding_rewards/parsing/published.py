@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -161,13 +162,8 @@ def read_fenced_link(text: str) -> Sequence[Act] | None:
     """Return the items in a text's first link, up to the first that is none."""
     body = fenced(text, LINK)
     items = None if body is None else read_json(body)
-    acts: list[Act] = []
-    for item in items if isinstance(items, list) else ():
-        act = _btl_act(item)
-        if act is None:
-            break
-        acts.append(act)
-    return acts
+    acts = takewhile(bool, map(_btl_act, items if isinstance(items, list) else ()))
+    return [act for act in acts if act]
 
 
 def _btl_act(item: Any) -> Act | None:
@@ -463,15 +459,9 @@ def _s1_act(item: Any) -> Act | None:
 
 
 def _point(value: Any) -> tuple[float, ...]:
-    if not isinstance(value, list) or len(value) < 2:
-        return ()
-    try:
-        numbers = tuple([float(number) for number in value[:2] if type(number) in (int, float)])
-    except OverflowError:  # a whole number beyond any float
-        return ()
-    if len(numbers) < 2 or not all(map(math.isfinite, numbers)):
-        return ()
-    return tuple(map(limited, numbers))
+    pair = value[:2] if isinstance(value, list) else ()
+    numbers = [limited(each) for each in pair if type(each) in (int, float) and abs(each) <= sys.float_info.max]
+    return tuple(numbers) if len(numbers) == 2 else ()
 
 
 UI_S1 = Form(
