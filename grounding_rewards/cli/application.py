@@ -70,6 +70,8 @@ _GROUPS: tuple[list[str], ...] = ([], ["pool"], ["check"])
 
 GROUP = "build"  # the function of a group of commands, each of which has options of its own
 
+_FLAG = r"(?<![\w-])--[a-z][a-z-]*[a-z]"
+
 Strict = Annotated[bool, typer.Option("--strict", help="End with exit status 1 after a warning, all output written.")]
 
 
@@ -161,7 +163,8 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
         from grounding_rewards.cli import terminal
         from grounding_rewards.errors import GroundingRewardsError
 
-        if filed and options.pop("settings") and "option" in options:
+        files = options.pop("settings", None)
+        if files and "option" in options:
             options["option"] = with_options(context.meta["settings"], options)
         with terminal.command(context) as said:
             context.params.update(copies := _copies(options))
@@ -172,6 +175,7 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
                 command(**options)
             except GroundingRewardsError as error:
                 error.add_note(lacking(str(error), context))
+                error.add_note(set_in(files or [], str(error), context))
                 raise
         if strict and said.warnings:
             raise typer.Exit(1)
@@ -195,7 +199,7 @@ def lacking(text: str, context: typer.Context) -> str:
     """Return which flags that an error names the command has not, and the commands that have them; "" for none."""
     # Rooms below do not know which command runs. A whole command between backticks may be another one.
     own = {flag for each in context.command.params for flag in each.opts}
-    named = dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", re.sub("`[^`]*`", "", text)))
+    named = dict.fromkeys(re.findall(_FLAG, re.sub("`[^`]*`", "", text)))
     said = []
     for flag in named.keys() - own:
         if others := [name for name, flags in flags_of_all().items() if flag in flags]:
@@ -203,6 +207,17 @@ def lacking(text: str, context: typer.Context) -> str:
                 f"{context.command_path.removeprefix(NAME).strip()} has no {flag}, which {', '.join(others)} take"
             )
     return f" ({'; '.join(said)})" if said else ""
+
+
+def set_in(files: Sequence[Path], text: str, context: typer.Context) -> str:
+    """Return the lines of settings files that hold what an error names by its flag; "" for none."""
+    from grounding_rewards.settings.reading import place_of
+
+    flags = re.findall(_FLAG, text) if files else []
+    names = {each.name: None for each in context.command.params if {*each.opts} & {*flags}}
+    filed = [each for each in names if str(context.get_parameter_source(str(each))).endswith("DEFAULT_MAP")]
+    places = filter(None, [place_of(str(each), files) for each in filed])
+    return "".join(f" ({each})" for each in places)
 
 
 def flags_of_all() -> dict[str, set[str]]:

@@ -121,6 +121,12 @@ def read_settings(*paths: str | os.PathLike[str]) -> Settings:
     return settings
 
 
+def place_of(name: str, paths: Sequence[Path]) -> str:
+    """Return the file, line and name of a setting in the last of some files that has it; "" for none."""
+    sources = [_Source(path) for path in reversed(paths) if not path.is_dir()]
+    return next((each.place(table, key) for each in sources for table, key in each.named() if key == name), "")
+
+
 def filed(paths: Any) -> Settings:
     """Read the argument ``settings`` of a function or a launch: the path of a file or a directory, a list, or None."""
     named = [paths] if isinstance(paths, str | os.PathLike) else [] if paths is None else paths
@@ -220,7 +226,7 @@ class _Source:
             elif kind in (".yaml", ".yml"):
                 content = yaml_values(self.text)
             elif kind == ".json":
-                content = json.loads(self.text)
+                content = json.loads(self.text, object_pairs_hook=unique_keys)
             else:
                 raise RecipeError(
                     f"{path}: got a file that ends in {kind or 'nothing'}; expected .toml, .yaml or .json"

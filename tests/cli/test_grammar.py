@@ -20,6 +20,7 @@ from grounding_rewards.settings.groups import (
     TargetForm,
     TrainingColumns,
 )  # fmt: skip
+from tests.cli.command import HIT, write_rows
 from tests.cli.every_command import commands, words_of, write_inputs
 
 GROUPS = (AnswerFile, Answers, Images, InstructionColumns, ResponseColumns, TrainingColumns)
@@ -152,3 +153,21 @@ def test_an_error_that_names_a_flag_of_other_commands_says_so(run, tmp_path):
     assert (found.code, "--encoding" in found.err) == (2, True)
     assert re.search(r"\(pool stats has no --encoding, which .*\bscore\b.* take\)$", found.err.strip())
     assert "has no" not in run("eval", tmp_path / "rollouts.csv").err
+
+
+def test_an_error_about_a_setting_of_a_file_names_the_file_and_the_line(run, tmp_path):
+    file = write_rows(tmp_path / "rows.jsonl", HIT)
+    for name, text in {"first.toml": "response_column = 'said'", "last.toml": "\nresponse_column = 'answer'"}.items():
+        (tmp_path / name).write_text(f"[data]\n{text}\n")
+    words = (
+        "eval",
+        file,
+        "--response-space",
+        "pixel",
+        *(word for name in ("first", "last") for word in ("--settings", tmp_path / f"{name}.toml")),
+    )
+    said = f"{file}: no column 'answer' (--response-column)"
+    found = run.error(*words)
+    assert found.startswith(said)
+    assert found.endswith(f" ({tmp_path / 'last.toml'}, line 3: [data] response_column)")
+    assert "toml" not in run.error(*words, "--response-column", "answer")
