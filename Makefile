@@ -49,15 +49,7 @@ fix: setup
 	$(BIN)/ruff format $(SOURCES)
 
 bench: setup
-	$(BIN)/python benchmarks/score.py
-	$(BIN)/python benchmarks/adapters.py
-	$(BIN)/python benchmarks/engines.py
-	$(BIN)/python benchmarks/pool.py
-	$(BIN)/python benchmarks/pool.py --large
-	$(BIN)/python benchmarks/training_sets.py
-	$(BIN)/python benchmarks/methods.py
-	$(BIN)/python benchmarks/next_round.py
-	$(BIN)/python benchmarks/steps.py
+	$(BIN)/python benchmarks/every.py
 
 published: setup
 	$(BIN)/python benchmarks/published_figures.py --data $(DATA)
