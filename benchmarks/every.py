@@ -2,7 +2,7 @@
 
     python benchmarks/every.py [NAME ...] [--out out/bench.md]
 
-The page begins with versions and machine, so that a figure can be told true or stale; each table names where its
+The page begins with versions and machine, so that a stale figure can be seen; each table names where its
 figures stand. Run it on an idle machine: the whole takes an hour or more.
 """
 
