@@ -125,12 +125,9 @@ def _first_rows(
     named_fields = [column for column in vars(named).values() if column and column not in there]
     open_roles = [name for name, column in by_role.items() if not column]
     tiers = [tier for name in open_roles for tier in offered(name, there)]
-    read = {
-        *columns_read([*named_fields, *(each for tier in tiers for each in tier), *_with_fields(table, open_roles)])
-    }
-    read.update(
-        *(layout.fields for layout in layouts if layout.fields <= there and named.target in ("", layout.target))
-    )
+    likely = [name for tier in tiers for name in tier]
+    known = (each.fields for each in layouts if each.fields <= there and named.target in ("", each.target))
+    read = {*columns_read([*named_fields, *likely, *_with_fields(table, open_roles)])}.union(*known)
     return [empty, *(first_rows(table, read) if there & read else ())]
 
 

@@ -299,11 +299,8 @@ def evaluate_rows(
                 pairs=samples if paired else None, advance=advance,
             )  # fmt: skip
         said = _remarks(named, figures, refused, scorer.recipe)
-        totals = {
-            "name": named.name,
-            "totals": [each.to_dict() for each in figures],
-            "notes": [text for _, text in said],
-        }
+        notes = [text for _, text in said]
+        totals = {"name": named.name, "totals": [each.to_dict() for each in figures], "notes": notes}
         first = {"files": list(map(str, rows if isinstance(rows, Sequence) else [])), "benchmark": totals}
     abstains = named is None or scorer.bad_target == "abstain"
     return EvaluatedRows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, get_args
@@ -98,8 +98,10 @@ def suggest(
     names = catalogue.list_recipes()
     found = list[Suggestion]()
     for place, name in enumerate(names):
+        shown = catalogue.shown_with(name)  # options without which it cannot be built
         own = {} if target_space is None else {"target_space": target_space}
-        tried = (judged.compared(name, {**_shown(name), **own, **space}) for space in _spaces(name))
+        spaces = [*([] if "response_space" in shown else [{}]), *({"response_space": str(each)} for each in CoordSpace)]
+        tried = (judged.compared(name, {**shown, **own, **space}) for space in spaces)
         if best := min((each for each in tried if each), key=lambda each: each.rank, default=None):
             found.append(best)
         advance(0.3 + 0.4 * place / len(names))
@@ -108,17 +110,6 @@ def suggest(
         closest[place] = _tuned(each, judged)
         advance(0.7 + 0.3 * place / _TUNED)
     return sorted(closest, key=lambda each: each.rank)[:MOST]
-
-
-def _shown(name: str) -> dict[str, Any]:
-    """Return the options without which a recipe cannot be built, but for its space."""
-    return {key: value for key, value in catalogue.shown_with(name).items() if key != "response_space"}
-
-
-def _spaces(name: str) -> Iterator[dict[str, Any]]:
-    if "response_space" not in catalogue.shown_with(name):
-        yield {}  # its own
-    yield from ({"response_space": str(space)} for space in CoordSpace)
 
 
 def _tuned(best: Suggestion, judged: _Judged) -> Suggestion:

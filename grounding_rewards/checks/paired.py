@@ -194,10 +194,8 @@ def compare(first: SampleScores, second: SampleScores, *, seed: int = 0) -> Comp
 
 def _clusters(first: SampleScores, second: SampleScores, rows: NDArray[np.int64]) -> tuple[Ints, bool]:
     """Return the cluster of each pair, and True where any image is known."""
-    one, other = rows.tolist()
-    images = [
-        first.images[i] if first.images[i] is not None else second.images[j] for i, j in zip(one, other, strict=True)
-    ]
+    pairs = ((first.images[one], second.images[other]) for one, other in rows.T.tolist())
+    images = [one if one is not None else other for one, other in pairs]
     codes: dict[Hashable, int] = {}
     # A pair's number is no image, which is a text or a tuple of them.
     numbers = [codes.setdefault(row if image is None else image, len(codes)) for row, image in enumerate(images)]

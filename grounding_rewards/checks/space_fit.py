@@ -202,9 +202,8 @@ class Comparison(Struct, frozen=True, eq=False):
             return False
         nearer, farther = self.nearer(other)
         least = _LEAST_SCALED if other.trial.fitted else _LEAST_HITS
-        return (
-            nearer > farther and bool(other.hits.sum() >= max(1, least * other.valid.sum())) and self._plausible(other)
-        )
+        enough = bool(other.hits.sum() >= max(1, least * other.valid.sum()))
+        return nearer > farther and enough and self._plausible(other)
 
     def _plausible(self, other: Outcome) -> bool:
         """Return True where it hits more, or as often within chance.
@@ -534,19 +533,15 @@ def fit_spaces(
         return fit
     other, named = best.trial.recipe, {"axes", "model"} & best.trial.settings.keys()  # dozens have a space alone
     sizes = best.rollouts.targets.image_sizes
+    some = np.unique(sizes[~np.isnan(sizes).any(axis=1)], axis=0)[:64]  # of the known ones, each once
     return replace(
         fit,
         better=_hypothesis(best),
         rivals=tuple(map(_hypothesis, rivals)),
         nearer=compare.nearer(best),
         seen=_seen(best),
-        families=alike(str(other.response_space), other.axes, other.resizing, _known(sizes)) if named else (),
+        families=alike(str(other.response_space), other.axes, other.resizing, some) if named else (),
     )
-
-
-def _known(sizes: Floats) -> Floats:
-    """Return a few of the known sizes, each once."""
-    return np.unique(sizes[~np.isnan(sizes).any(axis=1)], axis=0)[:64]
 
 
 def _best(outcomes: Sequence[Outcome], compare: Comparison) -> tuple[Outcome | None, list[Outcome]]:
@@ -561,13 +556,11 @@ def _best(outcomes: Sequence[Outcome], compare: Comparison) -> tuple[Outcome | N
             clear.append(each)
     if not clear or any(compare.clear(each, clear[0], LEVEL) for each in ranked[: ranked.index(clear[0])]):
         return None, []
-    alike = [
-        each
-        for each in clear
-        if each is clear[0] or each.landing.alike(clear[0].landing) or not compare.clear(clear[0], each, LEVEL)
-    ]
-    fewest = min(each.trial.changes for each in alike)
-    simple = [each for each in alike if each.trial.changes == fewest]
+    first, *others = clear
+    near = (each for each in others if each.landing.alike(first.landing) or not compare.clear(first, each, LEVEL))
+    as_good = [first, *near]
+    fewest = min(each.trial.changes for each in as_good)
+    simple = [each for each in as_good if each.trial.changes == fewest]
     place = {name: number for number, name in enumerate(_SIMPLE)}
     best = min(
         simple,

@@ -145,11 +145,8 @@ class Mixture:
 
     def _whole(self, trainer: Layout | None) -> Converter:
         """Return the settings by which the samples of all data sets become one table."""
-        compared = [
-            each
-            for each in (Drop.DUPLICATE, Drop.AMBIGUOUS)
-            if all(each in part.selection.dropped for part in self.parts)
-        ]
+        every = frozenset(Drop).intersection(*(part.selection.dropped for part in self.parts))
+        compared: list[Drop] = [each for each in (Drop.DUPLICATE, Drop.AMBIGUOUS) if each in every]
         shares = {part.name: part.share for part in self.parts if part.share is not None}
         columns = {"image": "images", "image-size": "", "refusal": ""}
         columns |= {name: name for name in ("instruction", "target", "id", "source")}
@@ -270,12 +267,9 @@ def _part(path: Path, number: int, row: Any, common: Mapping[str, Any], seed: in
         raise ConvertError(f"{where}: got {row!r:.80}; expected an object with path, or json_path")
     own = tuple(each.name for each in fields(Part) if each.name != "selection")
     _check_keys(where, row, (*_FIELD, *own, "take", "per_image", "where", *_FILTERS, "overlap"))
-    given: dict[str, Any] = {
-        "drop": HARMFUL,
-        **common,
-        **{_FIELD.get(str(key), str(key)): value for key, value in row.items()},
-    }
-    given = {key: value for key, value in given.items() if value is not None}
+    named = {_FIELD.get(str(key), str(key)): value for key, value in row.items()}
+    every: dict[str, Any] = {"drop": HARMFUL, **common, **named}
+    given = {key: value for key, value in every.items() if value is not None}
     file = path.parent / str(given.pop("path"))
     if "images" in given:
         given["images"] = os.path.abspath(path.parent / str(given["images"]))

@@ -74,9 +74,11 @@ class ModelImages:
         if ordinary and not turned and self._is_sent(decoded):
             self.files.check(held)  # decoding takes ten times as long
             return data, decoded.size, decoded.size
+        from PIL import ImageOps
+
         with self.files.decoding(held) as decoded:
             try:
-                upright = _upright(decoded) if turned else decoded
+                upright = ImageOps.exif_transpose(decoded) if turned else decoded
                 size = self._size(upright.size)
                 canvas = self.resizing.canvas if self.resizing else None
                 return _png(upright, size, canvas, crop), upright.size, size
@@ -117,12 +119,6 @@ def in_threads(work: Callable[[A], B], items: Sequence[A]) -> list[B]:
         return list(threads.map(work, items))
     finally:
         threads.shutdown(cancel_futures=True)
-
-
-def _upright(decoded: Decoded) -> Decoded:
-    from PIL import ImageOps
-
-    return ImageOps.exif_transpose(decoded)
 
 
 def _png(image: Decoded, size: Size, canvas: Size | None = None, crop: Crop | None = None) -> bytes:

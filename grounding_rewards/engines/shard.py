@@ -325,10 +325,8 @@ class ShardMaker:
         stated, recorded = (prepared.of(group.sample, name) for name in ("image_size", "model_image_size"))
         seen = prepared.asked[group.sample].seen
         size = (group.reply and group.reply.image_size) or seen.model_image_size
-        return (
-            stated or (seen.image_size and [*seen.image_size]),
-            [*size] if size else None if seen.sizes else recorded,
-        )
+        saw = [*size] if size else None if seen.sizes else recorded
+        return stated or (seen.image_size and [*seen.image_size]), saw
 
     def _scored(self, rows: Any, bad_target: str = "abstain") -> Any:
         """Score rows as ``pool score`` does; of a row without an image ``resizing`` says the size that is recorded."""

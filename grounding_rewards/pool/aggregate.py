@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from operator import itemgetter
@@ -76,7 +76,8 @@ def stats_of(
     # Sorting millions of names is slow, so only where it is needed.
     order = " ORDER BY sample_id" if answered or named else ""
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
-    sql = f"SELECT {_listed(chosen)} FROM {{rollouts}}{where} GROUP BY sample_id{order}"
+    listed = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in chosen.items())
+    sql = f"SELECT {listed} FROM {{rollouts}}{where} GROUP BY sample_id{order}"
     with closing(table.stream(sql, used)) as batches:
         parts, suspicious = _gathered(batches, _Reading(target_space, recipe, warn))
     if not parts:
@@ -116,10 +117,6 @@ def _check_arguments(rounds: Collection[Any] | None, temperature: Any, columns: 
         if name not in (*ALL, HISTORY) or name is columns:
             hint = "" if name in ALL else near(name, ALL)
             raise PoolError(f"columns: got {name!r:.80}{hint or ';'} expected a list of these: {', '.join(ALL)}")
-
-
-def _listed(columns: Mapping[str, str]) -> str:
-    return ", ".join(f"{sql} AS {quoted(name)}" for name, sql in columns.items())
 
 
 def _where(rounds: Collection[int] | None, temperature: float | None) -> str:

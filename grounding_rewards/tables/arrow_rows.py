@@ -259,9 +259,8 @@ class ParquetWriter:
     ) -> None:
         no_collision(path, schema.names, new)
         self.columns = columns
-        added = [pa.field(name, _TYPES.get(kind, kind)) for name, kind in new.items()]
-        self.schema = pa.schema([*schema, *added], metadata=schema.metadata)
-        self.new = added
+        self.new = [pa.field(name, _TYPES.get(kind, kind)) for name, kind in new.items()]
+        self.schema = pa.schema([*schema, *self.new], metadata=schema.metadata)
         self._held, self._rows, self._bytes = list[Any](), 0, 0  # few rows make poor pieces of a file
         try:
             self.writer = pq.ParquetWriter(file, self.schema)

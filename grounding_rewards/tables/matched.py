@@ -170,7 +170,10 @@ class MatchedTable:
 
     def _keys(self, table: Table, batch: Batch, names: Sequence[str]) -> list[Key | None]:
         """Return the id of each row; None where a part of it is null."""
-        columns = [[*map(_part, self._values(table, batch, name))] for name in names]
+        rows = range(len(batch))
+        columns = [
+            [*map(_part, map(batch.number, rows) if _is_row(name, table) else batch.column(name))] for name in names
+        ]
         keys = list[Key | None]()
         for row, key in enumerate(zip(*columns, strict=True)):
             if _NO_ID in key:
@@ -181,9 +184,6 @@ class MatchedTable:
                 )
             keys.append(None if None in key else key)
         return keys
-
-    def _values(self, table: Table, batch: Batch, name: str) -> Sequence[Any]:
-        return [*map(batch.number, range(len(batch)))] if _is_row(name, table) else batch.column(name)
 
     def _read(self, alike: Sequence[str], note: Note) -> dict[Key, _Sample]:
         """Read annotations; of one id, equal ones are one, or all are kept that are equal in the columns ``alike``."""

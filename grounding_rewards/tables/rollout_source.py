@@ -226,12 +226,12 @@ _TEXTS = {name for name, kind in COLUMNS.items() if kind == "string"}
 
 def _table(table: Table) -> Table:
     """Return a table; of a CSV file one whose cells are numbers, where they hold some in columns of no texts."""
-    return ChangedTable(table, _with_numbers) if getattr(table, "texts", False) else table
 
+    def read(batch: Batch) -> Batch:
+        rows = [{key: each if key in _TEXTS else number(each) for key, each in row.items()} for row in batch.whole]
+        return replace(batch, rows=rows, whole=rows, texts=False)
 
-def _with_numbers(batch: Batch) -> Batch:
-    rows = [{name: value if name in _TEXTS else number(value) for name, value in row.items()} for row in batch.whole]
-    return replace(batch, rows=rows, whole=rows, texts=False)
+    return ChangedTable(table, read) if getattr(table, "texts", False) else table
 
 
 _EXPECTED = {

@@ -54,9 +54,8 @@ class TrainingSet:
     instruction: tuple[str, ...] = ("instruction",)  # paths, the first of which that is there counts
     place: tuple[str, ...] = ("bbox",)  # the path of the place, or several whose numbers stand one after the other
     space: CoordSpace | None = None  # None where an option says it
-    image: str = (
-        "image"  # the path of images; after ``file:`` that of the name of an image file without folder and suffix
-    )
+    # the path of images; after ``file:`` that of the name of an image file without folder and suffix
+    image: str = "image"
     explode: tuple[str, ...] = ()  # paths of lists that become a row an item; of conversations a row for each answer
     lacks: tuple[str, ...] = ()  # columns that tell another layout
     within: tuple[float, ...] = ()  # least and largest number of places
@@ -122,8 +121,9 @@ class TrainingSet:
         """Return a row for each item of its lists, and the place of each for errors."""
         rows: list[tuple[Row, str]] = [(row, "")]
         for path in self.explode:
+            top, _, rest = path.partition(".")
             rows = [
-                (_with(each, path, item), f"{where}, {path} {number}")
+                ({**each, top: {**each[top], rest: item} if rest else item}, f"{where}, {path} {number}")
                 for each, where in rows
                 for number, item in enumerate(_listed(path, value_at(each, path)))
             ]
@@ -249,11 +249,6 @@ def _text(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[0], str):
         value = value[0]
     return _IMAGE.sub(" ", prompt_text(value) or "").strip()
-
-
-def _with(row: Row, path: str, item: Any) -> Row:
-    top, _, rest = path.partition(".")
-    return {**row, top: {**row[top], rest: item} if rest else item}
 
 
 def _listed(path: str, value: Any) -> list[Any]:

@@ -235,10 +235,11 @@ def reward_map(
     answers = shown.converted(places, shown.space, recipe.response_space)
     texts = written.write(axes_named(recipe.axes).write(answers))
     total, acc = _scored(recipe, own, texts, advance)
-    shape = rows, columns
+    shape, sides, finest = (rows, columns), shown.extent_in(recipe.response_space), 10.0**-written.decimals
+    step = shown.width / sides[0] * finest, shown.height / sides[1] * finest
     return RewardMap(
         window, shown.space, x, y, total.reshape(shape), acc.reshape(shape), recipe.low, recipe.high, box, answered,
-        exemplary, _step(recipe, shown, written),
+        exemplary, step,
     )  # fmt: skip
 
 
@@ -256,11 +257,6 @@ def _template(recipe: Recipe, case: Case, shown: Scene) -> tuple[Template, bool]
             "map; give --response with an answer"
         )
     return written, True
-
-
-def _step(recipe: Recipe, shown: Scene, written: Template) -> tuple[float, float]:
-    width, height = shown.extent_in(recipe.response_space)
-    return shown.width / width * 10.0**-written.decimals, shown.height / height * 10.0**-written.decimals
 
 
 def _affordable(recipe: Recipe, own: Case, cells: int) -> int:

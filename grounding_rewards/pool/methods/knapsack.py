@@ -71,7 +71,10 @@ class Knapsack(Method):
         other = hard if len(hard) else np.flatnonzero(~mixed)
         worth = np.log(1.0 - self.alpha) / np.log(np.maximum(p[mixed], 1.0 - p[mixed]))
         spent = min(left, int(np.minimum(worth, self.most).astype(np.int64).sum())) if len(other) else left
-        more = most_gained(lambda n: _value(n, p[mixed]), self.least, self.most, spent)
+        own = p[mixed]
+        more = most_gained(
+            lambda n: (1.0 - own**n - (1.0 - own) ** n) * own * (1.0 - own) ** 2, self.least, self.most, spent
+        )
         base[mixed] += more + _evenly(spent - int(more.sum()), len(more))
         base[other] += _evenly(left - spent, len(other))
         numbers = np.zeros(len(stats), dtype=np.int64)
@@ -88,10 +91,6 @@ def _newest(rounds: tuple[tuple[int, int], ...], window: int) -> float:
         if n >= window:
             break
     return right / n if n else 0.0
-
-
-def _value(n: int, p: Floats) -> Floats:
-    return (1.0 - p**n - (1.0 - p) ** n) * p * (1.0 - p) ** 2
 
 
 def _evenly(total: int, samples: int) -> Ints:

@@ -84,13 +84,9 @@ def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | N
 def histogram(each: Round) -> Numbers:
     """Count samples by right rollouts, 0, 1, ..., and by outcome."""
     stats = each.stats
-    most = int(stats.n.max(initial=0))
-    return {
-        "round": each.name,
-        **{
-            name: np.bincount(stats.num_correct[getattr(stats, name)], minlength=most + 1).tolist() for name in OUTCOMES
-        },
-    }
+    right, length = stats.num_correct, int(stats.n.max(initial=0)) + 1
+    counted = {name: np.bincount(right[getattr(stats, name)], minlength=length).tolist() for name in OUTCOMES}
+    return {"round": each.name, **counted}
 
 
 def signal(each: Round) -> Numbers:
