@@ -27,7 +27,7 @@ from grounding_rewards.settings import groups
 from grounding_rewards.settings.declared import declared, flags_of, typed
 from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.image_files import ImageFiles
-from grounding_rewards.tables.training_sets import Shape
+from grounding_rewards.tables.training_sets import Shape, training_sets
 from grounding_rewards.targets.box_format import BoxFormat
 
 if TYPE_CHECKING:
@@ -71,9 +71,16 @@ def _benchmarks() -> list[str]:
     return [*BENCHMARKS, *STEP_BENCHMARKS]
 
 
+def _rules() -> list[str]:
+    from grounding_rewards.evaluators.judging import ALL, RULES, rules_of
+
+    return sorted({ALL, *(rule.name for benchmark in RULES for rule in rules_of(benchmark))})
+
+
 _NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
     "response_space": lambda: CoordSpace, "family": catalogue.known_families, "model": pipelines,
-    "benchmark_name": _benchmarks, "prompt": published_prompts,
+    "benchmark_name": _benchmarks, "rule": _rules, "prompt": published_prompts,
+    "layout": lambda: [*(each.name for each in training_sets()), *registry().layouts],
     "selectors": lambda: sorted(registry().methods),
 }  # fmt: skip
 """Values that settings may take, by setting."""

@@ -87,6 +87,7 @@ def rollout(
             help="What runs the model: transformers, openai, vllm, or a plugin's; your own by module:attr or "
             "/path/file.py:attr.",
             rich_help_panel=_MODEL,
+            autocompletion=options.completing(lambda: sorted(options.registry().engines)),
         ),
     ],
     weights: Annotated[
