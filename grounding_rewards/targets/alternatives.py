@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -73,41 +73,47 @@ class Alternatives(PerSample):
         return replace(self, arguments=with_directions(self.names, replace(self.arguments, to=ends), moves))
 
 
-def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
-    """Collect the alternatives of n targets, in their own spaces."""
-    owners, places, starts, actions, extras, place = [], [], [], list[Action | None](), [], 0
-    for row, target in enumerate(targets):
+def alternatives_of(targets: Mapping[int, Target | None], regions: Regions, rows: int) -> Alternatives:
+    """Collect the alternatives of ``rows`` samples, in their own spaces: of targets by row, the others lone boxes."""
+    lone = np.flatnonzero(~np.isin(regions.row, np.fromiter(targets, np.int64, len(targets))))
+    owners, places = regions.row[lone].tolist(), lone.tolist()
+    starts: list[tuple[float, ...]] = [_NOWHERE] * len(lone)
+    actions, extras = list[Action | None]([None]) * len(lone), [None] * len(lone)
+    firsts = np.searchsorted(regions.row, np.fromiter(targets, np.int64, len(targets))).tolist()
+    for (row, target), first in zip(targets.items(), firsts, strict=True):
         if target is None:
             continue
         mine: list[tuple[int, Action | None]] = [
-            (place + index, region.action or target.action) for index, region in enumerate(target.regions)
+            (index, region.action or target.action) for index, region in enumerate(target.regions)
         ]
         if not target.regions and target.action is not None:
             mine.append((-1, target.action))
         mine += [(-1, action) for action in target.actions]
         for index, action in mine:
-            starts.append(_start(target, index - place if index >= 0 else -1, action))  # index counts the places of all
+            starts.append(_start(target, index, action))
             owners.append(row)
-            places.append(index)
+            places.append(first + index if index >= 0 else -1)
             actions.append(action)
             extras.append(target.extra)
-        place += len(target.regions)
     fields = [_arguments(action, extra) for action, extra in zip(actions, extras, strict=True)]
+    samples = np.array(owners, dtype=np.int64)
+    order = np.argsort(samples, kind="stable")
     return Alternatives(
-        row=np.array(owners, dtype=np.int64),
-        place=np.array(places, dtype=np.int64),
-        starts=np.array(starts, dtype=np.float64).reshape(-1, 2),
-        names=objects([action.name if action else "" for action in actions]),
-        arguments=Arguments(**columns(fields, ends=4)),
-        one_per_row=owners == list(range(len(targets))),
+        row=samples[order],
+        place=np.array(places, dtype=np.int64)[order],
+        starts=np.array(starts, dtype=np.float64).reshape(-1, 2)[order],
+        names=objects([action.name if action else "" for action in actions])[order],
+        arguments=Arguments(**{name: column[order] for name, column in columns(fields, ends=4).items()}),
+        one_per_row=samples[order].tolist() == list(range(rows)),
     )
 
 
-def bare_places(targets: Sequence[Target | None], regions: Regions) -> Alternatives:
-    """Return the alternatives of n targets that ask for places alone, those of ``regions``."""
+def bare_places(targets: Mapping[int, Target | None], regions: Regions, rows: int) -> Alternatives:
+    """Return the alternatives of ``rows`` samples that ask for places alone, those of ``regions``."""
     count, arguments = len(regions.row), NO_ARGUMENTS
-    if any([target is not None and target.extra is not None for target in targets]):  # noqa: C419 (twice as quick)
-        arguments = Arguments(raw=objects([getattr(targets[row], "extra", None) for row in regions.row.tolist()]))
+    extras = {row: target.extra for row, target in targets.items() if target is not None and target.extra is not None}
+    if extras:
+        arguments = Arguments(raw=objects([extras.get(row) for row in regions.row.tolist()]))
     return Alternatives(
         row=regions.row,
         place=np.arange(count),

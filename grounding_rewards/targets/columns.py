@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import repeat
 from typing import Any, Literal, get_args
 
@@ -24,7 +24,7 @@ from grounding_rewards.targets.regions import Regions, bounding_box, converted, 
 from grounding_rewards.targets.requirements import Requirements, surely_usable, violations
 from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.targets.target import NONE, NativeForm, Region, RegionKind, Target
-from grounding_rewards.targets.typed import Boxes, extent_of, read_typed, rows_of
+from grounding_rewards.targets.typed import Boxes, Rows, extent_of, read_typed, rows_of
 
 BadTarget = Literal["raise", "abstain"]
 
@@ -49,6 +49,7 @@ class Targets:
         flat: True where any place is without width or height.
         in_image: True where every place is known to lie in its image.
         own_form: rows that were in the recipe's own form, which has its own way to write boxes.
+        odd: the targets, by row, that may be other than a lone box; None where any may be.
         span: the least number of all boxes, the largest x and y, and the least of each box's largest.
         has_actions_or_refusals: True where any row is unreadable, a refusal, or has an action.
         needs_row_checks: True where any row is unreadable, a refusal, or has an action with another end.
@@ -71,6 +72,7 @@ class Targets:
     flat: bool = False
     in_image: bool = False
     own_form: Collection[int] = frozenset()
+    odd: Mapping[int, Target | None] | None = None
     _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)  # prepared before, by what was asked for
     _looked: set[Requirements] = field(default_factory=set, repr=False)  # for what they were looked through
     _warned: set[str] = field(default_factory=set, repr=False)  # shared by what is prepared of the same targets
@@ -110,7 +112,7 @@ class Targets:
         """Return (n,) True where a row that is there has a mark that rows of places alone have not."""
         marks = np.zeros(len(self.rows), dtype=np.bool_)
         if self.has_actions_or_refusals:
-            marks[:] = [row is not None and mark(row) for row in self.rows]
+            marks[[row for row, target in self._odd() if target is not None and mark(target)]] = True
         read_only(marks)
         return marks
 
@@ -118,11 +120,8 @@ class Targets:
     def alternatives(self) -> Alternatives:
         """Every place with the action to do there, and actions that need no place."""
         if not self._as_written:
-            self._as_written.append(
-                alternatives_of(self.rows)
-                if self.has_actions_or_refusals
-                else bare_places(() if type(self.rows) is Boxes else self.rows, self.regions)
-            )
+            collect = alternatives_of if self.has_actions_or_refusals else bare_places
+            self._as_written.append(collect(dict(self._odd()), self.regions, len(self.rows)))
         alternatives = self._as_written[0]
         to, into = alternatives.arguments.to, self.into
         if to is None:
@@ -136,6 +135,9 @@ class Targets:
             if space is not None and into is not None:
                 ends[mine] = convert(to, space, into, *sizes)[mine]
         return alternatives.with_ends(ends, moves)
+
+    def _odd(self) -> Iterable[tuple[int, Target | None]]:
+        return enumerate(self.rows) if self.odd is None else self.odd.items()
 
     @property
     def valid(self) -> NDArray[np.bool_]:
@@ -193,38 +195,9 @@ class Targets:
             raise TypeError(
                 f"targets: got one {type(items).__name__}; expected a list with one target for each response"
             )
-        plain = written in (None, BoxFormat.XYXY)
-        rows: Any = items.as_targets(native, declared) if plain and type(items) is Boxes else None
-        given: Any = items if rows else list(items)
-        rows = rows or (read_typed(given, native, declared) if plain else [None] * len(given))
-        lists = not given.named if type(given) is Boxes else type(next(iter(given), None)) is list
-        first_form = bool(native and lists)  # those that are read at once are of one type
-        if type(rows) is Boxes:
-            own_form = range(len(rows)) if first_form else frozenset[int]()
-            targets = _boxes_alone(rows, box_format=written, own_form=own_form)
-            return targets.unlabelled() if label_free else targets
-        if declared is not None:  # nobody else has these targets yet
-            bare = [row for row in rows if row is not None and row.space is None]
-            deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
-        own = {index for index, row in enumerate(rows) if row} if first_form else set[int]()
-        errors: dict[int, TargetError] = {}
-        known: dict[str, tuple[Target, bool]] = {}  # a text that many rollouts of one sample share is read once
-        for index in [index for index, row in enumerate(rows) if row is None]:
-            item = given[index]
-            try:
-                read = known.get(item) if type(item) is str else None
-                if read is None:
-                    read = read_with_form(item, index, native, declared, label_free, written)
-                    if type(item) is str:
-                        known[item] = read
-                rows[index] = read[0]
-                if read[1]:
-                    own.add(index)
-            except TargetError as error:
-                if bad_target == "raise":
-                    raise
-                errors[index] = error
-        targets = _columns(tuple(rows), errors, box_format=written, own_form=frozenset(own))
+        given: Any = items if type(items) is Boxes else list(items)
+        care = partial(read_with_form, native=native, space=declared, label_free=label_free, box_format=written)
+        targets = _read(given, range(len(given)), care, bad_target)
         return targets.unlabelled() if label_free else targets
 
     def unlabelled(self) -> Targets:
@@ -393,6 +366,78 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
     return np.where(np.isnan(outside), own, outside)
 
 
+def _read(given: Any, numbers: Sequence[int], care: partial[tuple[Target, bool]], bad_target: BadTarget) -> Targets:
+    """Read targets, at once what can be and each other with care; ``numbers`` are their rows in errors."""
+    native, declared, written = (care.keywords[name] for name in ("native", "space", "box_format"))
+    plain = written in (None, BoxFormat.XYXY)
+    rows: Any = given.as_targets(native, declared) if plain and type(given) is Boxes else None
+    lists = not given.named if type(given) is Boxes else type(next(iter(given), None)) is list
+    first_form = bool(native and lists)  # those that are read at once are of one type
+    if rows is None:
+        given = list(given)
+        rows = read_typed(given, native, declared) if plain else [None] * len(given)
+    if type(rows) is Boxes:
+        lone = _boxes_alone(rows, box_format=written, own_form=range(len(rows)) if first_form else frozenset[int]())
+        if not rows.odd:
+            return lone
+        odd = given.take(rows.odd) if type(given) is Boxes else [given[row] for row in rows.odd]
+        return _joined(lone, rows, _read(odd, [numbers[row] for row in rows.odd], care, bad_target))
+    if declared is not None:  # nobody else has these targets yet
+        bare = [row for row in rows if row is not None and row.space is None]
+        deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
+    own = {index for index, row in enumerate(rows) if row} if first_form else set[int]()
+    errors: dict[int, TargetError] = {}
+    known: dict[str, tuple[Target, bool]] = {}  # a text that many rollouts of one sample share is read once
+    for index in [index for index, row in enumerate(rows) if row is None]:
+        item = given[index]
+        try:
+            read = known.get(item) if type(item) is str else None
+            if read is None:
+                read = care(item, numbers[index])
+                if type(item) is str:
+                    known[item] = read
+            rows[index] = read[0]
+            if read[1]:
+                own.add(index)
+        except TargetError as error:
+            if bad_target == "raise":
+                raise
+            errors[index] = error
+    return _columns(tuple(rows), errors, box_format=written, own_form=frozenset(own))
+
+
+def _joined(lone: Targets, boxes: Boxes, odd: Targets) -> Targets:
+    """Put odd targets among lone boxes."""
+    places, count = boxes.odd, len(lone) + len(odd)
+    at, others = np.array(places), dict(zip(places, odd.rows, strict=True))
+    lone_at = np.delete(np.arange(count), at)
+
+    def made_rows(chosen: Sequence[int]) -> list[Target | None]:
+        some = np.searchsorted(lone_at, [row for row in chosen if row not in others]).tolist()
+        rows = iter(boxes.take(some))
+        return [others[row] if row in others else next(rows) for row in chosen]
+
+    def sizes(of_lone: Floats | None, of_odd: Floats | None) -> Floats | None:
+        if of_lone is None and of_odd is None:
+            return None
+        joined = nowhere(count, 2)
+        joined[lone_at], joined[at] = (np.nan if known is None else known for known in (of_lone, of_odd))
+        return joined
+
+    (left, right, bottom, end), (other_left, other_right, other_bottom, other_end) = lone.span, odd.span
+    return odd.changed(
+        rows=Rows(count, made_rows, others), odd=others,
+        errors={places[row]: error for row, error in odd.errors.items()},
+        regions=odd.regions.among(lone.regions.box, at, lone_at),
+        known_image_sizes=sizes(lone.known_image_sizes, odd.known_image_sizes),
+        known_model_image_sizes=sizes(lone.known_model_image_sizes, odd.known_model_image_sizes),
+        spaces=lone.spaces | odd.spaces, flat=lone.flat or odd.flat,
+        span=(min(left, other_left), max(right, other_right), max(bottom, other_bottom), min(end, other_end)),
+        with_ends=tuple([places[row] for row in odd.with_ends]),
+        own_form=frozenset([*(lone_at.tolist() if lone.own_form else ()), *[places[row] for row in odd.own_form]]),
+    )  # fmt: skip
+
+
 def _boxes_alone(rows: Boxes, **more: Any) -> Targets:
     """Columns of lone boxes, as typed reading has them."""
     beside, (span, flat, _) = rows.beside, rows.extent
@@ -402,7 +447,7 @@ def _boxes_alone(rows: Boxes, **more: Any) -> Targets:
         known_image_sizes=beside.get("image_size"), known_model_image_sizes=beside.get("model_image_size"),
         spaces=frozenset(beside.get("space", (rows.space,))), span=span, flat=flat,
         has_actions_or_refusals=False, needs_row_checks=False, with_ends=(), default=None, into=None, in_image=False,
-        _ready={}, _looked=set(), _warned=set(), _refused={}, _as_written=[], **more,
+        odd={}, _ready={}, _looked=set(), _warned=set(), _refused={}, _as_written=[], **more,
     )  # fmt: skip
 
 

@@ -187,7 +187,8 @@ class _Reader:
         return Target(
             image_size=self.size(fields, "image_size"), model_image_size=self.size(fields, "model_image_size"),
             refusal=refusal, action=action, space=space or default, extra=fields.get("extra"),
-            actions=Listed(actions) or NONE, **placed(regions), **{name: self.typed(fields, name) for name in _NAMES},
+            actions=Listed(actions) or NONE, **placed(regions),
+            **{name: self.typed(fields, name) for name in _NAMES if name in fields},
         )  # fmt: skip
 
     def known(self, fields: Mapping[str, Any], keys: tuple[str, ...], where: str, prefix: str = "") -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards import geometry
-from grounding_rewards.arrays import Floats, read_only
+from grounding_rewards.arrays import Floats, nowhere, read_only
 from grounding_rewards.coords.spaces import CoordSpace, convert
 from grounding_rewards.targets.target import Region, RegionKind
 
@@ -116,6 +116,22 @@ class Regions(PerSample):
         some = np.where(self.diagonal > 0, self.diagonal, 1.0)
         read_only(some)
         return some
+
+    def among(self, box: Floats, rows: NDArray[np.int64], others: NDArray[np.int64]) -> Regions:
+        """Put these places, whose samples become ``rows``, among lone boxes (k, 4) of the samples ``others`` (k,)."""
+        row, shapes = np.concatenate((others, rows[self.row])), self.shapes
+        order = np.argsort(row, kind="stable")
+        if shapes is not None:
+            none, corners = nowhere(len(box), 2), np.zeros(len(box), dtype=np.int64)
+            shapes = Shapes(
+                kind=np.concatenate((np.full(len(box), _BBOX, dtype=np.int8), shapes.kind))[order],
+                point=np.concatenate((none, shapes.point))[order],
+                radii=np.concatenate((none, shapes.radii))[order],
+                vertices=shapes.vertices,
+                offsets=np.cumsum([0, *np.concatenate((corners, np.diff(shapes.offsets)))[order]], dtype=np.int64),
+            )
+        box = np.concatenate((box, self.box))[order]
+        return Regions(row[order], box, self.kinds | _BOXES, self.one_per_row, shapes)
 
     def outline(self, place: int) -> Floats:
         """Return a place's corners (k, 2): of a circle 72, of a point the point itself."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import chain, count
+from itertools import chain, compress, count
 from operator import attrgetter, eq, itemgetter, le
 from types import GenericAlias
 from typing import Any, get_type_hints
@@ -24,6 +25,7 @@ class _Lone(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 _decode, _decode_lone = msgspec.json.Decoder(Target).decode, msgspec.json.Decoder(_Lone).decode
+_BLANK = Target()
 _EXACT = {str, int, float, bool, type(None)}
 _NUMBERS, _LISTS, _NAMES, _NOTHING = {int, float}, {list, tuple}, {str, int, type(None)}, {type(None)}
 _WIDTHS = {"bbox": 4, "image_size": 2, "model_image_size": 2}
@@ -38,32 +40,19 @@ Extent = tuple[tuple[float, float, float, float], bool, bool]
 _NO_EXTENT = (np.inf, -np.inf, -np.inf, np.inf), False, True
 
 
-class Boxes(Sequence[Any]):
-    """Lone boxes, (n, 4); their items, cells or each a ``Target``, are what ``make`` returns for some places.
-
-    ``beside`` has columns of other fields of their objects, by name: an array (n, 2) of sizes, NaN where there is none,
-    or a list; ``space`` is that of all. They are bare where ``named`` is False, and else objects.
-    """
+class Rows(Sequence[Any]):
+    """Items that are made when one is looked at: ``make`` returns those of some places, ``known`` has some."""
 
     def __init__(
-        self, box: Floats, make: Callable[[Sequence[int]], Sequence[Any]], beside: Mapping[str, Any] | None = None,
-        space: CoordSpace | None = None, extent: Extent = _NO_EXTENT, *, named: bool = False,
-    ) -> None:  # fmt: skip
-        self.box, self._make, self.beside, self.space = box, make, beside or {}, space
-        self.extent, self.named = extent, named
-
-    def as_targets(self, native: NativeForm | None, space: CoordSpace | None) -> Boxes | None:
-        """Read the boxes; None where a native form takes them, or a box or a size needs care."""
-        sizes = self.beside.get("image_size")
-        if native is not None and not (native.lists_alone if self.named else native.bare_box):
-            return None
-        return _lone(self.box, self.beside, self.space or space) if sizes is None or _are_sizes(sizes) else None
+        self, count: int, make: Callable[[Sequence[int]], Sequence[Any]], known: Mapping[int, Any] | None = None
+    ) -> None:
+        self._count, self._make, self._known = count, make, known or {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, ([*self],)  # elsewhere without what the items are made of
 
     def __len__(self) -> int:
-        return len(self.box)
+        return self._count
 
     def take(self, places: Sequence[int]) -> Sequence[Any]:
         """Return the items of some places."""
@@ -74,7 +63,7 @@ class Boxes(Sequence[Any]):
         return self._make(range(len(self)))  # one by one, each would take several times as long
 
     def __getitem__(self, place: Any) -> Any:
-        return self._every[place]
+        return self._known[place] if type(place) is int and place in self._known else self._every[place]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._every)
@@ -85,47 +74,60 @@ class Boxes(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment]
 
 
+class Boxes(Rows):
+    """Lone boxes, (n, 4); their items are cells, or each a ``Target``.
+
+    ``beside`` has columns of other fields of their objects, by name: an array (n, 2) of sizes, NaN where there is none,
+    or a list; ``space`` is that of all. They are bare where ``named`` is False, and else objects. ``odd`` has the
+    places, among all that were read, of those that need care and are not among the boxes.
+    """
+
+    def __init__(
+        self, box: Floats, make: Callable[[Sequence[int]], Sequence[Any]], beside: Mapping[str, Any] | None = None,
+        space: CoordSpace | None = None, extent: Extent = _NO_EXTENT, odd: Sequence[int] = (), *, named: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(len(box), make)
+        self.box, self.beside, self.space = box, beside or {}, space
+        self.extent, self.odd, self.named = extent, odd, named
+
+    def as_targets(self, native: NativeForm | None, space: CoordSpace | None) -> Boxes | None:
+        """Read the boxes; None where a native form takes them, or many need care."""
+        if native is not None and not (native.lists_alone if self.named else native.bare_box):
+            return None
+        box = self.box.copy()
+        if "image_size" in self.beside:
+            box[_unsized(self.beside["image_size"])] = np.nan
+        return _lone({"bbox": box, **self.beside}, self.space or space)
+
+
 def read_typed(
     items: Sequence[Any], native: NativeForm | None, space: CoordSpace | None = None
 ) -> Sequence[Target | None]:
-    """Read n targets of one kind: ``Boxes``, of which ``space`` is that of targets without one, or a list.
+    """Read n targets: ``Boxes``, of which ``space`` is that of targets without one, where most are; or a list.
 
     None stands for one that needs care.
     """
     kinds = set(map(type, items))
-    kind = kinds.pop() if len(kinds) == 1 else None
-    exact = False
-    if kind is list and (native is None or native.bare_box):
-        if lone := _lone(_numbers(items, 4), {}, space):
-            return lone
-        rows = [None if box is None else Target(box) for box in _converted(items, Box)]
-    elif kind is dict and (native is None or native.lists_alone):
-        columns = _columns(items)
-        exact = columns is not None
-        if columns and (lone := _lone(columns.pop("bbox", None), columns, space)):
-            return lone
-        rows = _converted(items, Target)
-    elif kind is str and (native is None or native.lists_alone):
-        if len(set(items)) < len(items):  # many rollouts of one sample share a text
-            distinct = dict(zip(dict.fromkeys(items), count(), strict=False))
-            once, places = read_typed(list(distinct), native, space), list(map(distinct.__getitem__, items))
-            if isinstance(once, Boxes):
-                beside = {name: _some(each, places) for name, each in once.beside.items()}
-                return _lone(once.box[places], beside, space) or once.take(places)
-            return list(map(once.__getitem__, places))
-        quotes = "".join(items).count('"')  # a key that comes twice, of which msgspec keeps the last, leaves some over
-        alone = _tried(list, map(_decode_lone, items)) if quotes == 2 * len(items) else None
-        if alone and (lone := _lone(rows_of([each.bbox for each in alone], 4), {}, space)):
-            return lone
-        rows = _tried(list, map(_decode, items)) or [_tried(_decode, text) for text in items]
-        columns = None if None in rows else _flat_columns(rows, quotes)
-        exact = columns is not None
-        if columns and (lone := _lone(columns.pop("bbox", None), columns, space)):
-            return lone
-    else:
+    kind: Any = Counter(map(type, items)).most_common(1)[0][0] if len(kinds) > 1 else next(iter(kinds), None)
+    if not (kind is list or kind is dict or kind is str):
         return [None] * len(items)
-    checked = [row if row and (exact or _is_exact(item)) else None for row, item in zip(rows, items, strict=True)]
-    return [row if row and _is_sound(row) else None for row in checked]
+    if native is not None and not (native.bare_box if kind is list else native.lists_alone):
+        return [None] * len(items)
+    if len(kinds) > 1:
+        boxes = read_typed([item if type(item) is kind else kind() for item in items], native, space)
+        return boxes if isinstance(boxes, Boxes) else [None] * len(items)
+    rows: Sequence[Any] = ()
+    if kind is str:
+        columns, rows = _from_json(items)
+    else:
+        columns = {"bbox": _numbers(items, 4)[0]} if kind is list else _columns(items)
+    if columns and (lone := _lone(columns, space)):
+        return lone
+    if kind is list:
+        rows = [None if box is None else Target(box) for box in _converted(items, Box)]
+    elif kind is dict:
+        rows = _converted(items, Target)
+    return [row if row and _is_exact(item) and _is_sound(row) else None for row, item in zip(rows, items, strict=True)]
 
 
 def extent_of(box: Floats) -> Extent:
@@ -146,20 +148,27 @@ def extent_of(box: Floats) -> Extent:
     return span, flat, ordered and span[0] >= -COORDINATE_LIMIT and max(span[1:3]) <= COORDINATE_LIMIT
 
 
-def _lone(written: Floats | None, beside: Mapping[str, Any], space: CoordSpace | None) -> Boxes | None:
-    """Read boxes, and columns of other fields; None for no boxes, and for any out of order or far from any screen.
+def _lone(columns: dict[str, Any], space: CoordSpace | None) -> Boxes | None:
+    """Read boxes, and columns of other fields; None where many are out of order, far from any screen or NaN.
 
     A ``Target`` is made for those that are looked at.
     """
-    if written is None:
+    if columns.get("bbox") is None:
         return None
-    if "space" in beside:
-        beside = {**beside, "space": [each or space for each in beside["space"]]}
-    box = written + 0.0  # no -0.0
+    if "space" in columns:
+        columns = {**columns, "space": [each or space for each in columns["space"]]}
+    box, odd = columns["bbox"] + 0.0, list[int]()  # no -0.0
     extent = extent_of(box)
     if not extent[-1]:
-        return None
-    columns = {"bbox": box, **beside}
+        x1, y1, x2, y2 = box.T
+        even = (x1 <= x2) & (y1 <= y2) & (abs(box) <= COORDINATE_LIMIT).all(axis=1)  # NaN is not
+        odd, box, there = np.flatnonzero(~even).tolist(), box[even], even.tolist()
+        if not _are_few(odd, there):
+            return None
+        for name, column in columns.items():
+            columns[name] = column[even] if isinstance(column, np.ndarray) else list(compress(column, there))
+        extent = extent_of(box)
+    columns["bbox"] = box
 
     def made(places: Sequence[int]) -> list[Target]:
         fields = [
@@ -169,7 +178,8 @@ def _lone(written: Floats | None, beside: Mapping[str, Any], space: CoordSpace |
         make = partial(Target, space=space)
         return [make(**dict(zip(columns, each, strict=True))) for each in zip(*fields, strict=True)]
 
-    return Boxes(box, made, beside, space, extent)
+    beside = {name: column for name, column in columns.items() if name != "bbox"}
+    return Boxes(box, made, beside, space, extent, odd)
 
 
 def _some(column: Any, places: Sequence[int]) -> Any:
@@ -188,49 +198,106 @@ def _known(numbers: list[float]) -> tuple[float, ...] | None:
     return tuple(numbers) if numbers[0] == numbers[0] else None  # NaN: an image's size that nothing says
 
 
-def _are_sizes(sizes: Floats) -> bool:
-    return bool(((sizes >= 1) & (sizes <= COORDINATE_LIMIT)).all())  # NaN is none
+def _unsized(sizes: Floats) -> list[int]:
+    """Return the rows that are no sizes; NaN is none."""
+    fine = (sizes >= 1) & (sizes <= COORDINATE_LIMIT)
+    return [] if fine.all() else np.flatnonzero(~fine.all(axis=1)).tolist()
 
 
 def _columns(items: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return fields of n flat targets as columns, numbers as arrays; None where any may need care."""
-    columns, keys = dict[str, Any](), sum(map(len, items))
-    for name in items[0]:
-        try:
-            values = list(map(itemgetter(name), items))
-            keys -= len(items)
-        except KeyError:
-            values = [item.get(name) for item in items]
-            keys -= sum([name in item for item in items])
+    """Return fields of n flat targets as columns, numbers as arrays; NaN is the box of one that needs care.
+
+    None where many do.
+    """
+    boxes = _values(items, "bbox")[0]
+    box, places = _numbers(boxes, 4)
+    odd = {*places}
+    if box is None or not _are_few(odd, items):
+        return None
+    if odd:  # their other fields are those of one that is not
+        items, usual = list(items), items[next(row for row in count() if row not in odd)]
+        for row in odd:
+            items[row] = usual
+    columns: dict[str, Any] = {"bbox": box}
+    names, keys = [*items[0]], sum(map(len, items))
+    for name in names:
+        values, there = (boxes, len(items)) if name == "bbox" else _values(items, name)
+        keys -= there
+        if keys and name == names[-1]:  # others have more
+            names += dict.fromkeys(chain.from_iterable(items)).keys() - {*names}
         kinds = set(map(type, values))
-        if kinds == _NOTHING and name in _FLAT:
+        if name not in _FLAT:
+            odd.update([row for row, item in enumerate(items) if name in item])
+        elif name == "bbox" or kinds == _NOTHING:
             continue
-        column: Any = None
-        if name == "bbox":
-            column = _numbers(values, 4)
         elif name in _WIDTHS:
-            there = [value for value in values if value is not None]
-            sizes = _numbers(there, 2)
-            if sizes is not None and _are_sizes(sizes):
-                column = sizes if len(there) == len(values) else rows_of(values)
-        elif name in _FLAT and (kinds <= _NAMES or name == "space"):
-            column = _tried(msgspec.convert, values, _KINDS[name])
-        if column is None:
-            return None
-        columns[name] = column
-    return None if keys else columns
+            sizes, places = _numbers(values, 2)
+            if sizes is None:
+                return None
+            odd.update([row for row in [*places, *_unsized(sizes)] if values[row] is not None])
+            columns[name] = sizes
+        else:
+            column: Any = _tried(msgspec.convert, values, _KINDS[name]) if kinds <= _NAMES or name == "space" else None
+            if column is None:
+                some = [_is_exact([each]) and _tried(msgspec.convert, [each], _KINDS[name]) for each in values]
+                odd.update([row for row, each in enumerate(some) if not each])
+                column = [each[0] if each else None for each in some]
+            columns[name] = column
+    if not _are_few(odd, items):
+        return None
+    box[list(odd)] = np.nan
+    return columns
 
 
-def _numbers(lists: Sequence[Any], size: int) -> Floats | None:
-    """Return n lists of so many of Python's own numbers, which are what ``msgspec`` takes and more, as an array."""
-    if not set(map(type, lists)) <= _LISTS or set(map(len, lists)) != {size}:
-        return None
-    if not set(map(type, chain.from_iterable(lists))) <= _NUMBERS:  # decimals and members of enums are for msgspec
-        return None
+def _are_few(odd: Collection[int], among: Sequence[Any]) -> bool:
+    """Return True where reading the others as columns is faster than reading each."""
+    return not odd or (len(among) >= 32 and len(odd) <= len(among) / 4)
+
+
+def _values(items: Sequence[Mapping[str, Any]], name: str) -> tuple[list[Any], int]:
+    """Return a field of n mappings, None where one has none, and how many have it."""
     try:
-        return rows_of(lists, size)
+        return list(map(itemgetter(name), items)), len(items)
+    except KeyError:
+        return [item.get(name) for item in items], sum([name in item for item in items])
+
+
+def _numbers(lists: Sequence[Any], size: int) -> tuple[Floats | None, list[int]]:
+    """Return n lists of so many of Python's own numbers, which are what ``msgspec`` takes and more, as an array.
+
+    NaN stands for what is no such list, of which the places are returned, too; None for all if a number is too large.
+    """
+    none, odd = (np.nan,) * size, list[int]()
+    if not set(map(type, lists)) <= _LISTS or set(map(len, lists)) != {size}:
+        lists = [each if type(each) in _LISTS and len(each) == size else none for each in lists]
+        odd = [place for place, each in enumerate(lists) if each is none]
+    if not set(map(type, chain.from_iterable(lists))) <= _NUMBERS:  # decimals and members of enums are for msgspec
+        lists = [each if _NUMBERS.issuperset(map(type, each)) else none for each in lists]
+        odd = [place for place, each in enumerate(lists) if each is none]
+    try:
+        return np.fromiter(chain.from_iterable(lists), np.float64, size * len(lists)).reshape(-1, size), odd
     except OverflowError:  # a whole number of 400 digits
-        return None
+        return None, odd
+
+
+def _from_json(texts: Sequence[str]) -> tuple[dict[str, Any] | None, Sequence[Any]]:
+    """Return the columns of n targets as ``_columns`` has them, and each as it is read, None where it is not."""
+    distinct = dict(zip(dict.fromkeys(texts), count(), strict=False))
+    if len(distinct) < len(texts):  # many rollouts of one sample share a text
+        (columns, rows), places = _from_json(list(distinct)), list(map(distinct.__getitem__, texts))
+        columns = columns and {name: _some(column, places) for name, column in columns.items()}
+        return columns, _some(rows, places)
+    quotes = "".join(texts).count('"')  # a key that comes twice, of which msgspec keeps the last, leaves some over
+    alone = _tried(list, map(_decode_lone, texts)) if quotes == 2 * len(texts) else None
+    if alone:
+        return {"bbox": rows_of([each.bbox for each in alone], 4)}, [None] * len(texts)
+    rows = _tried(list, map(_decode, texts)) or [_tried(_decode, text) for text in texts]
+    columns = None if None in rows else _flat_columns(rows, quotes)
+    if columns is None:
+        even = [row and row.bbox and not (row.refusal or row.action or row.extra is not None) for row in rows]
+        quotes = sum([text.count('"') for text in compress(texts, even)])
+        columns = _flat_columns([row if each else _BLANK for row, each in zip(rows, even, strict=True)], quotes)
+    return columns, rows
 
 
 def _converted(items: Sequence[Any], kind: Any) -> list[Any]:

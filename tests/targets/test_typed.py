@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards import arrays
+from grounding_rewards.targets import typed
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.read import read_target
 from grounding_rewards.targets.typed import Boxes, read_typed
@@ -102,6 +104,45 @@ def test_an_odd_row_among_columns_is_what_it_is_with_care(rows, write):
             assert at_once(given, space="unit") == [careful(given[0])] * (rows - 1) + [expected]
 
 
+@pytest.mark.parametrize("form", ["dicts", "texts", "boxes"])
+def test_odd_rows_among_lone_boxes_make_the_same_table(form, monkeypatch):
+    beside = {"image_size": [99, 98], "id": "q"}
+    good = [{"bbox": [row, 0, row + 1, 9], **(beside if row % 3 else {"space": "unit"})} for row in range(60)]
+    odd = [
+        {"bbox": BOX, "action": {"name": "drag", "to": [3, 4]}, "space": "pixel"}, {"refusal": True, **beside},
+        {"regions": [{"bbox": BOX, "action": "tap"}, {"circle": [9, 9, 3]}], "extra": {"a": 1}}, {"bbox": [5, 5, 1, 1]},
+        {"polygon": [0, 0, 9, 0, 9, 9], **beside, "model_image_size": [7, 8]}, {"actions": []}, None, [1, 2, 3, 4], BOX,
+        {"bbox": BOX, "image_size": [0, 1]}, {"bbox": BOX, "id": 2**70}, {"bbox": BOX, "step": 3.0, "task": "t"},
+    ]  # fmt: skip
+    for places in ([0], [59], [3, 4, 30], [*range(12)]):
+        rows = list(good)
+        for which, place in enumerate(places):
+            rows[place] = odd[(which + places[0]) % len(odd)]
+        if form == "texts":
+            rows = list(map(json.dumps, rows))
+        elif form == "boxes":
+            rows = [row.get("bbox", row) if isinstance(row, dict) else row for row in rows]
+        for more in ({}, {"space": "pixel"}, {"native": gr.recipe("gelato").native}, {"label_free": True}):
+            read = Targets.from_list(rows, bad_target="abstain", **more)
+            with monkeypatch.context() as patch:
+                patch.setattr(typed, "_are_few", lambda odd, among: not odd)
+                each = Targets.from_list(rows, bad_target="abstain", **more)
+            assert more or read.odd is not None
+            assert parts(read) == parts(each)
+
+
+def parts(table):
+    names = ("regions", "alternatives", "image_sizes", "model_image_sizes", "refusal", "acts", "valid", "space_codes")
+    plain = {name: getattr(table, name) for name in ("span", "flat", "with_ends", "spaces", "has_actions_or_refusals")}
+    shown = [[*map(shown_or_none, table.rows)], {row: str(error) for row, error in table.errors.items()}]
+    own = {row for row in range(len(table)) if row in table.own_form}
+    return repr([*map(arrays.plain, (getattr(table, name) for name in names))]), plain, shown, own
+
+
+def shown_or_none(target):
+    return target and shown(target)
+
+
 @pytest.mark.parametrize("name", ["gelato", "gui-g1", "gta1", "se-gui", "groundnext", "ui-s1", "ui-r1"])
 def test_a_recipes_own_form_goes_first(name):
     recipe = gr.recipe(name)
@@ -127,8 +168,10 @@ def test_lone_boxes_are_one_array_and_an_odd_one_costs_itself_alone():
         rows = read_typed(values, None)
         assert rows.box.tolist() == [BOX] * len(values)
         assert all(row.bbox == tuple(BOX) for row in rows)
-        rows = read_typed([*values, type(values[0])()], None)
-        assert [row is None for row in rows] == [False] * len(values) + [True]
+        few = [*values, type(values[0])()]
+        assert [row is None for row in read_typed(few, None)] == [False] * len(values) + [True]
+        rows = read_typed([None, *values * 20, *few], None)
+        assert (len(rows), rows.odd) == (21 * len(values), [0, 21 * len(values) + 1])
 
 
 def test_texts_that_rollouts_share_are_read_once_and_stay_boxes():
