@@ -194,14 +194,13 @@ class TableScorer:
         """Score a batch; ``groups`` says which rows to compare, by a key for each row; None for those of one sample."""
         if self.resolved is None:
             return self.of(table).score(table, batch, groups=groups)
-        reads_extras, targets = self.recipe.reads_extras, self.targets(batch)
+        reads_extras, extras = self.recipe.reads_extras, None
+        if reads_extras:  # rows of JSON may have keys that the first batch, which names the columns, lacks
+            extras = {name: batch.column(name) for name in dict.fromkeys([*table.columns, *chain(*batch.rows)])}
         inputs = Inputs(
             self.responses(table, batch),
-            targets,
-            # Rows of JSON may have keys that the first batch, which names the columns, lacks.
-            extras={name: batch.column(name) for name in dict.fromkeys([*table.columns, *chain(*batch.rows)])}
-            if reads_extras
-            else None,
+            self.targets(batch),
+            extras=extras,
             image_sizes=lambda read: self.image_sizes(table, batch, read, array=True),
             model_image_sizes=self.sizes(table, batch, self.columns.model_image_size, array=True),
             groups=(lambda _, targets, __: self.samples(table, batch, targets)) if groups is None else groups,

@@ -188,10 +188,8 @@ def _explained(
 ) -> Iterator[tuple[str, Iterable[int]]]:
     """Yield each cause with the rows that it explains, the cheapest first; rescoring asks only for what is left."""
     faults = {row: [_fault(each, row) for each in pair] for row in rows.tolist()}
-    yield (
-        "raises",
-        [row for row, both in faults.items() if any(text and not text.startswith("returned") for text in both)],
-    )
+    raised = [row for row, both in faults.items() if any(text and not text.startswith("returned") for text in both)]
+    yield "raises", raised
     yield "no number", [row for row, both in faults.items() if any(both)]
     valid = [each.scores.valid > 0 for each in pair]
     yield "target", rows[valid[0][rows] != valid[1][rows]].tolist()

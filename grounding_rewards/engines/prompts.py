@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from os.path import exists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,27 +102,20 @@ def _asked(conversation: list[Any]) -> Any:
 
 def prompt_named(name: str, system: str | None = None) -> Prompt:
     """Return a prompt by its name or its file."""
-    if system and _is_file(system):
+    if system and exists(Path(system)):  # no error of a text that is no path
         system = _read(system)
     if name == PLAIN:
         return Prompt(name, None, system)
     if name in published_prompts():
         known = published_prompts()[name]
         return Prompt(name, known.user, known.system if system is None else system)
-    if _is_file(name):
+    if exists(Path(name)):
         return Prompt(name, _read(name), system)
     names = (PLAIN, *published_prompts())
     hint = near(name, names) or "."
     raise EngineError(
         f"unknown prompt {name!r:.200}{hint} There are: {', '.join(names)}; or the path of a template file"
     )
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).exists()
-    except (OSError, ValueError):  # a text that is no path
-        return False
 
 
 def _read(path: str) -> str:

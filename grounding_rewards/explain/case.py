@@ -56,13 +56,8 @@ class Case:
     def of(cls, example: Example) -> Case:
         """Return a recipe's example, with the rest of its group behind it."""
         rows = 1 + len(example.group)
-        return cls(
-            (example.response, *example.group),
-            (example.target,) * rows,
-            image_sizes=example.image_size and (example.image_size,) * rows,
-            model_image_sizes=example.model_image_size and (example.model_image_size,) * rows,
-            groups=(0,) * rows,
-        )
+        sizes, model_sizes = (size and (size,) * rows for size in (example.image_size, example.model_image_size))
+        return cls((example.response, *example.group), (example.target,) * rows, 0, sizes, model_sizes, (0,) * rows)
 
     @property
     def response(self) -> str | None:

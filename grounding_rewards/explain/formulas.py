@@ -52,9 +52,8 @@ def made_by(term: Verifier) -> str:
     if isinstance(term, Combination):
         names = [name for name, _ in term.parts]
         if term.op == "weighted":
-            return " + ".join(
-                f"{weight:g} · {name}" for weight, name in zip(term.numbers["weights"], names, strict=True)
-            )
+            pairs = zip(term.numbers["weights"], names, strict=True)
+            return " + ".join(f"{weight:g} · {name}" for weight, name in pairs)
         return f"{term.op}({', '.join(names)})"
     return called_with(term)
 
@@ -203,13 +202,10 @@ def equation_of(term: Combination, scores: Values) -> Equation:
 
 def _weighted(scores: Values, weights: Sequence[float], shift: float = 0.0) -> Equation:
     weight_of = dict(zip(scores, weights, strict=True))
-    return Equation(
-        _sum([(weight, name) for name, weight in weight_of.items()], shift),
-        _sum([(weight, _factor(scores[name])) for name, weight in weight_of.items()], shift),
-        {name: f"times {number(weight)}" for name, weight in weight_of.items()},
-        weight_of,
-        shift,
-    )
+    formula = _sum([(weight, name) for name, weight in weight_of.items()], shift)
+    numbers = _sum([(weight, _factor(scores[name])) for name, weight in weight_of.items()], shift)
+    enters = {name: f"times {number(weight)}" for name, weight in weight_of.items()}
+    return Equation(formula, numbers, enters, weight_of, shift)
 
 
 def _product(scores: Values) -> Equation:

@@ -90,12 +90,11 @@ def stats_by_temperature(inputs: Sequence[Input], warn: Note = lambda text: None
 
 def policies_of(inputs: Sequence[Input]) -> set[str]:
     """Return the policies that the rollouts of several inputs name; statistics name none."""
-    rollouts = [source for source in inputs if not is_stats(source.path)]
-    return {
-        policy
-        for source in rollouts
-        for policy in open_rollouts([source.path]).policies(None if source.round is None else [source.round])
-    }
+    named = set[str]()
+    for source in inputs:
+        if not is_stats(source.path):
+            named |= open_rollouts([source.path]).policies(None if source.round is None else [source.round])
+    return named
 
 
 def grouped(inputs: Sequence[Input], alone: Callable[[Input], bool]) -> list[list[Input]]:

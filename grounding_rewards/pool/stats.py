@@ -297,10 +297,8 @@ def _histogram(stats: SampleStats) -> list[dict[str, int]]:
 
 def _pass_at(stats: SampleStats, k: int) -> dict[str, Any]:
     enough = stats.n >= k  # pass@k of fewer than k rollouts is undefined
-    return {
-        "samples": int(enough.sum()),
-        "mean": plain(exact_mean(pass_at_k(stats.n[enough], stats.num_correct[enough], k))),
-    }
+    mean = exact_mean(pass_at_k(stats.n[enough], stats.num_correct[enough], k))
+    return {"samples": int(enough.sum()), "mean": plain(mean)}
 
 
 def pass_rate_bins(stats: SampleStats) -> Ints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -199,7 +199,10 @@ def choose(rollouts: RolloutColumns, method: Callable[[RolloutColumns], Choice])
     array([0, 1])
     """
     if getattr(method, "samples_apart", False):  # some at a time: small arrays are faster than those of millions
-        chosen = _joined([(start, _returned(method, part, CHOICE)) for start, part in _parts(rollouts)])
+        parts = [(start, _returned(method, part, CHOICE)) for start, part in _parts(rollouts)]
+        names, places = parts[0][1].columns, [start + part.kept for start, part in parts]
+        columns = {name: np.concatenate([part.columns[name] for _, part in parts]) for name in names}
+        chosen = Choice(np.concatenate(places), columns)
     else:
         chosen = _returned(method, rollouts, CHOICE)
     kept, label = np.asarray(chosen.kept, dtype=np.int64), partial(_label, method, CHOICE)
@@ -218,11 +221,6 @@ def _parts(rollouts: RolloutColumns) -> Iterator[tuple[int, RolloutColumns]]:
     starts = begins(rollouts.sample)
     for start, end in zip(starts, [*starts[1:], len(rollouts)], strict=True):
         yield start, rollouts.samples(start, end)
-
-
-def _joined(parts: Sequence[tuple[int, Choice]]) -> Choice:
-    kept, names = np.concatenate([start + part.kept for start, part in parts]), parts[0][1].columns
-    return Choice(kept, {name: np.concatenate([part.columns[name] for _, part in parts]) for name in names})
 
 
 def _returned(method: Callable[[Any], Any], table: Any, kind: str) -> Any:

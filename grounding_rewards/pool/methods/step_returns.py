@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -69,11 +68,7 @@ class StepReturns(Method):
         kept = np.flatnonzero(~np.isnan(rewards))
         names = trajectory[kept], rollouts.step[kept], attempt[kept]
         returns = step_returns(rewards[kept], rollouts.acc[kept], *names, gamma=self.gamma, form=self.form)
-        weights: dict[str, Any] = {
-            "episode_weight": self.episode_weight,
-            "step_weight": self.step_weight,
-            "epsilon": self.epsilon,
-        }
+        weights = {name: getattr(self, name) for name in ("episode_weight", "step_weight", "epsilon")}
         if self.form == "published":
             return returns, step_and_task_advantages(rewards[kept], returns, *names[:2], **weights)
         return returns, step_and_episode_advantages(returns, *names, **weights)

@@ -273,13 +273,7 @@ def _answer(rows: Rows, state: Mapping[str, str], options: Options, data: Screen
             (shown,), said = data.shown([shown])
         except PoolError as error:  # of this sample
             said = [str(error)]
-    return {
-        **_sample(shown), **place, "image": shown.image, "notes": said,
-        "rows": [
-            {
-                "labels": {name: row[column] for name, column, _ in rows.filters},
-                **{name: value(row) for name, value in _ROW.items()},
-            }
-            for row in chosen
-        ],
-    }  # fmt: skip
+    labels = [{name: row[column] for name, column, _ in rows.filters} for row in chosen]
+    values = [{name: value(row) for name, value in _ROW.items()} for row in chosen]
+    both = [{"labels": own, **each} for own, each in zip(labels, values, strict=True)]
+    return {**_sample(shown), **place, "image": shown.image, "notes": said, "rows": both}

@@ -197,9 +197,8 @@ def _labels(stats: SampleStats) -> dict[str, list[str | None]]:
     """Return the labels of the samples of a round."""
     known = [area(*edges) for edges in pairwise(AREAS)]
     sized = zip(stats.target_area, size_bins(stats), strict=True)
-    solved = np.select(
-        [stats.n == 0, stats.none_correct, stats.all_correct], ["not scored", "never", "always"], "sometimes"
-    )
+    ends = [stats.n == 0, stats.none_correct, stats.all_correct]
+    solved = np.select(ends, ["not scored", "never", "always"], "sometimes")
     return {
         "source": [None if each is None else str(each) for each in stats.source],
         "solved": solved.tolist(),
