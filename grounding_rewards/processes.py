@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from grounding_rewards.errors import ClusterError
 
@@ -100,10 +100,18 @@ def serve() -> None:
         gc.freeze()
         gc.set_threshold(*threshold)  # garbage is looked for as seldom as in the process that asks
         while True:
-            item, error, done = pickle.load(items), None, list[Any]()  # nosec B301
+            item = pickle.load(items)  # nosec B301
             try:
-                done = [*work(item)]
-            except Exception as raised:
-                error = raised
-            pickle.dump((done, error), results, pickle.HIGHEST_PROTOCOL)
+                answer = pickle.dumps(([*work(item)], None), pickle.HIGHEST_PROTOCOL)
+            except Exception as error:
+                answer = pickle.dumps(([], _sent(error)))
+            results.write(answer)
             results.flush()
+
+
+def _sent(error: Exception) -> Exception:
+    """Return an error as it arrives elsewhere; in place of one that does not, one that says the same."""
+    try:
+        return cast(Exception, pickle.loads(pickle.dumps(error)))  # nosec B301
+    except Exception:  # whatever it raises
+        return ClusterError(f"a process that did part of the work failed: {type(error).__name__}: {error}")

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -60,6 +61,34 @@ def test_an_error_of_work_or_of_items_is_none_of_the_process():
         list(spread(packed(cut), range(9), 2))
     with pytest.raises(EOFError, match=r"^image is cut off$"):
         list(spread(packed(waits), cut(0), 2))
+
+
+class Held(Exception):
+    """An error of one's own, which is not made again of its message, and may hold what cannot be pickled."""
+
+    def __init__(self, what, held):
+        super().__init__(f"cannot read {what}")
+        self.held = held
+
+
+def holds(item):
+    raise Held(item, item and threading.Lock())
+    yield
+
+
+@pytest.mark.parametrize("item", [0, 1])
+def test_an_error_that_cannot_be_sent_is_one_that_says_the_same(item):
+    with pytest.raises(ClusterError, match=f"^a process that did part of the work failed: Held: cannot read {item}$"):
+        list(spread(packed(holds), [item], 2))
+
+
+def locks(item):
+    yield threading.Lock()
+
+
+def test_a_result_that_cannot_be_pickled_is_an_error():
+    with pytest.raises(TypeError, match="cannot pickle"):
+        list(spread(packed(locks), range(3), 2))
 
 
 def ends(item):

@@ -302,7 +302,7 @@ def check_rollouts(
             scored = scorer.score(table, batch)
             read = scored.rollouts.targets.rows
             names = names_of(scorer, table, batch, batch.column(scorer.columns.id), read=read)
-            scores, rounds = scored.scores, map(number_of, batch.column(NUMBER[0]))
+            scores, rounds = scored.scores, map(number_of, batch.numbers(NUMBER[0]))
             groups.add(
                 list(zip(names, rounds, strict=True)), scores.total, scores.acc, scored.columns["parsed"], scores.valid
             )

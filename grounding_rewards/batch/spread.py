@@ -20,7 +20,7 @@ from grounding_rewards.processes import cores, packed, spread
 from grounding_rewards.scoring import ACTION
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.interrupting import ahead
-from grounding_rewards.tables.json_lines import JsonLinesWriter, dumps
+from grounding_rewards.tables.json_lines import JsonLinesWriter, Lines, dumps
 from grounding_rewards.tables.object_stores import fetched
 from grounding_rewards.tables.opening import files_of_table
 from grounding_rewards.tables.rows import Batch, Table, Writer
@@ -143,7 +143,8 @@ class _Lines(_Scoring):
             done.append(_scored(scorer, part, batch, self.new))
             writer.write(batch, done[-1].columns)
         scored = Scored({}, merge(each.evaluation for each in done), sum(each.total for each in done))
-        yield Batch(part.before[1], (), file.getvalue(), part.done), scored, *self.said(), scorer.diagnosis
+        written = Batch(part.before[1], (), Lines((), [file.getvalue()[:-1]]), part.done)
+        yield written, scored, *self.said(), scorer.diagnosis
 
 
 @dataclass(frozen=True, eq=False)

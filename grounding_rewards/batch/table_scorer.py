@@ -338,8 +338,8 @@ class TableScorer:
         sizes = self.sizes(table, batch, self.columns.image_size, array=array)
         if sizes is None or not self.guessed("image_size") or read.known_image_sizes is None:
             return sizes
-        pairs = zip(read.rows, sizes, strict=True)
-        return [None if target and target.image_size else size for target, size in pairs]
+        unsaid = np.isnan(read.known_image_sizes[:, 0]).tolist()
+        return [size if own else None for size, own in zip(sizes, unsaid, strict=True)]
 
     def needed_sizes(self, table: Table, batch: Batch) -> Sizes | None:
         """Return the image sizes of a batch as ``score`` knows them: of the column, where they are needed of images."""

@@ -30,6 +30,7 @@ from grounding_rewards.tables.columns import NONE
 from grounding_rewards.tables.contents import PARQUET, TEXTS, stem_of, suffix_of
 from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.image_files import Image, ImageFiles
+from grounding_rewards.tables.json_lines import is_utf8
 from grounding_rewards.tables.manifests import fingerprint, manifest_bytes, unfinished
 from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.reporting import SILENT, Reporting
@@ -43,8 +44,13 @@ _FILTERS = tuple(each.name for each in fields(Filters) if not each.name.startswi
 _SHARED = ("template", *_FILTERS, "overlap")
 """Keys that may also stand beside ``datasets``, for all of them."""
 _OVERLAP = {"boxes": "overlap", "iou": "overlap_iou", "space": "overlap_space"}
+_PATHS = ("path", "images", "name")
 _VALUES: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     *((key, "a text", lambda value: isinstance(value, str)) for key in ("layout", "space", "instruction", "template")),
+    *(
+        (key, "a text that names a file", lambda value: is_utf8(str(value)) and "\0" not in str(value))
+        for key in _PATHS
+    ),
     ("share", "a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1),
     ("per_image", "a whole number from 1", lambda value: is_whole(value, 1)),
     ("where", "an object", lambda value: isinstance(value, Mapping)),
@@ -270,13 +276,13 @@ def _part(path: Path, number: int, row: Any, common: Mapping[str, Any], seed: in
     named = {_FIELD.get(str(key), str(key)): value for key, value in row.items()}
     every: dict[str, Any] = {"drop": HARMFUL, **common, **named}
     given = {key: value for key, value in every.items() if value is not None}
+    for key, expected, fits in _VALUES:
+        if key in given and not fits(given[key]):
+            raise ConvertError(f"{where}, {key}: got {given[key]!r:.60}; expected {expected}")
     file = path.parent / str(given.pop("path"))
     if "images" in given:
         given["images"] = os.path.abspath(path.parent / str(given["images"]))
     name = str(given.pop("name", stem_of(file)))
-    for key, expected, fits in _VALUES:
-        if key in given and not fits(given[key]):
-            raise ConvertError(f"{where}, {key}: got {given[key]!r:.60}; expected {expected}")
     overlap: Mapping[str, Any] = given.pop("overlap", {})
     _check_keys(f"{where}, overlap", overlap, _OVERLAP)
     given.update((_OVERLAP[key], path.parent / each if key == "boxes" else each) for key, each in overlap.items())

@@ -31,7 +31,7 @@ def read_size(value: Any) -> tuple[float, float] | None:
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
     if isinstance(value, Mapping):
-        sides = {str(key)[:1].casefold(): side for key, side in value.items() if str(key).casefold() in _SIDES}
+        sides = {name[:1]: side for key, side in value.items() if (name := str(key).casefold()) in _SIDES}
         value = [sides.get("w"), sides.get("h")]
     if not isinstance(value, list | tuple) or len(value) != 2:
         return None

@@ -61,8 +61,11 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 def size_of(row: Row) -> Size:
     """Return the size of a row's screenshot as the row says it; None where it does not."""
-    own = ([row.get(wide), row.get(high)] for wide, high in _SIDES)
-    return next(filter(None, map(read_size, (*own, row.get("image_size"), row.get("device_info")))), None)
+    own = [[row[wide], row.get(high)] for wide, high in _SIDES if wide in row]
+    for value in (*own, row.get("image_size"), row.get("device_info")):
+        if value is not None and (size := read_size(value)):
+            return size
+    return None
 
 
 def _act(name: str, place: Sequence[float] = (), **arguments: Any) -> Act:
@@ -241,7 +244,7 @@ AITZ = StepLayout(
 )  # fmt: skip
 OS_ATLAS = StepLayout(
     "OS-Atlas", "conversations", lambda row, size: _line(_atlas_gold(row), size), own=("os-atlas",), gold=_atlas_gold,
-    image=r"(?:episode_)?(\d+)_(?:screenshot_)?(\d+)\.\w+$",
+    image=r"(?:episode_)?(\d+)_(?:screenshot_)?(\d{1,18})\.\w+$",
 )  # fmt: skip
 UI_S1 = StepLayout(
     "UI-S1", "check_options", _ui_s1, own=("ui-s1", "ui-s1-reward"), gold=lambda row: row["check_options"], sized=True
@@ -252,7 +255,7 @@ ODYSSEY = StepLayout("GUI-Odyssey's annotations", "action info", _odyssey, "epis
 ODYSSEY_TEST = StepLayout(
     "GUI-Odyssey's test_anno", "answer sam2_bbox",
     lambda row, size: _line(row["answer"], size, _sam(row), finger=True), own=("odyssey",),
-    image=r"(\w+)_(\d+)\.\w+",
+    image=r"(\w+)_(\d{1,18})\.\w+",
 )  # fmt: skip
 SEECLICK = StepLayout(
     "SeeClick's AITW", "action_type_id action_type_text touch lift annot_position", _seeclick, "ep_id step_id",

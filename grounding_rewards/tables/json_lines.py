@@ -24,15 +24,12 @@ class JsonLinesWriter:
         self.file, self.path, self.new = file, path, new
 
     def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
-        """Append a batch, whose lines may stand already with their new keys; see ``Writer``."""
-        if isinstance(batch.whole, bytes):
-            self.file.write(batch.whole)
-            return
+        """Append a batch, of whose lines those without ``new`` have their new keys already; see ``Writer``."""
         rows = batch.whole if isinstance(batch.whole, list) else self._listed(batch)
         # each row may bring keys of its own
         no_collision(self.path, rows.names if isinstance(rows, Lines) else set().union(*rows), self.new)
         lines = rows.lines() if isinstance(rows, Lines) else dumped(rows)
-        if not self.new:
+        if not new:
             self.file.writelines(line + b"\n" for line in lines)
             return
         begun, members = [line[:-1] for line in lines], list[bytes]()

@@ -163,7 +163,9 @@ class ParquetRollouts(FileRollouts):
                 return f"to_json({column})::VARCHAR"
             return f"{column}::VARCHAR"
         if wanted == "DOUBLE[]":
-            if not any(test(kind) for test in LISTS):
+            if any(test(kind) for test in _TEXTS):
+                column = _listed_sides(column)
+            elif not any(test(kind) for test in LISTS):
                 return "NULL::DOUBLE[]"
             # A size that cannot be read, or is no pair, costs no row: it is null.
             pair = f"TRY_CAST({column} AS DOUBLE[])"
@@ -364,6 +366,11 @@ def _is_text(name: str) -> bool:
     return name != CORRECT and COLUMNS.get(name, "string") == "string"
 
 
+def _listed_sides(text: str) -> str:
+    """Return SQL of a text in which 640x480 is written as a list."""
+    return rf"regexp_replace({text}, '^\s*([0-9.]+)\s*[xX×*]\s*([0-9.]+)\s*$', '[\1, \2]')"
+
+
 def _figure(name: str) -> str:
     return f"TRY_CAST({quoted(name)} AS DOUBLE)"
 
@@ -375,7 +382,8 @@ def _json(name: str) -> str:
         return f"({column} ->> '$')"
     if name in _SIZES:
         sides = f"[{column} ->> '$.width', {column} ->> '$.height']::VARCHAR"
-        return f"TRY_CAST(CASE WHEN {kind} = 'OBJECT' THEN {sides} ELSE {column} ->> '$' END AS DOUBLE[])"
+        text = _listed_sides(f"({column} ->> '$')")
+        return f"TRY_CAST(CASE WHEN {kind} = 'OBJECT' THEN {sides} ELSE {text} END AS DOUBLE[])"
     if _is_text(name):
         return column
     if COLUMNS.get(name) == "int64":

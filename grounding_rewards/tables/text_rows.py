@@ -127,6 +127,7 @@ class JsonLinesTable:
                 ends, objects = text.count(b"\n"), text.count(b"\n{") + text.startswith(b"{")
                 # Where not all lines begin with an object, and end, some may be empty, and no rows.
                 sure = objects == ends and text.endswith(b"\n")
+                text = text if lines else text.removeprefix(codecs.BOM_UTF8)
                 more = ends if sure else sum(map(bool, map(bytes.strip, text.split(b"\n"))))
                 if more:
                     yield Part(self, text, (lines, rows), done())

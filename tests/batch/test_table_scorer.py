@@ -255,6 +255,16 @@ def test_a_column_of_objects_is_two_arrays(tmp_path, name, space):
     assert scorer.score(table, batch).scores.acc.tolist() == [1.0]
 
 
+def test_sizes_that_targets_say_need_no_targets_of_their_own(tmp_path):
+    target = {"bbox": [1, 2, 3, 4.5], "image_size": [90, 80]}
+    table = open_table(write_rows(tmp_path / "in.jsonl", {"response": "", "target": target, "resolution": [9, 8]}))
+    scorer = TableScorer(gr.recipe("click", response_space="pixel", target_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(table, whole=False)
+    read = scorer.read_targets(scorer.targets(batch)).changed(rows=())
+    assert scorer.image_sizes(table, batch, read) == [None]
+    assert scorer.image_sizes(table, batch, read.changed(known_image_sizes=None)) == [(9.0, 8.0)]
+
+
 @pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
 def test_objects_of_several_spaces_are_each_in_its_own(tmp_path, name):
     spaces = ["unit", "pixel", "unit"]

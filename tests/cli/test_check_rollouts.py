@@ -50,6 +50,14 @@ def test_rounds_of_a_sample_are_groups_of_their_own(run: Runner, tmp_path: Path)
     assert check(run, tmp_path, rows([HIT, HIT, MISS, MISS]))["groups"]["equal"] == 0
 
 
+def test_rounds_of_a_csv_file_are_numbers(run: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "rollouts.csv"
+    lines = [f'a,{number},"(200, 150)","[190, 140, 210, 160]"\n' for number in ("1", "1.0", "2", "2.0")]
+    file.write_text("sample_id,round,response,target\n" + "".join(lines))
+    found = run("check", "rollouts", file, "--response-space", "pixel", "--target-space", "pixel", "--json")
+    assert result_of(found.out)["groups"]["groups"] == 2
+
+
 @pytest.mark.parametrize("number", [math.nan, None, [1], {"a": 1}, "1"])
 def test_rounds_that_are_no_number_are_one_round(run: Runner, tmp_path: Path, number: Any) -> None:
     assert check(run, tmp_path, rows([HIT, MISS], round=number))["groups"]["groups"] == 1  # NaN equals nothing

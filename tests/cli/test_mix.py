@@ -196,6 +196,8 @@ def test_a_killed_mixture_goes_on_with_the_next_data_set(run, tmp_path, mixture)
         ("datasets: [", "is no mixture ("),
         ("datasets: []", "is empty"),
         ("datasets: [{path: own.jsonl}, {path: own.jsonl}]", "two data sets are called own; give each a name"),
+        ('datasets: [{path: "a\\0b"}]', r"data set 0, path: got 'a\x00b'; expected a text that names a file"),
+        ('datasets: [{path: a, images: "\\ud800"}]', r"data set 0, images: got '\ud800'; expected a text that names a"),
         ("datasets: [{name: x}]", "data set 0: got {'name': 'x'}; expected an object with path, or json_path"),
         ("datasets: [{path: own.jsonl, tak: all}]", "data set 0: got 'tak'; expected json_path, "),
         ("datasets: [{path: own.jsonl, take: 'some:1'}]", "own, take: got 'some:1'; expected all, first:N, end:N or"),

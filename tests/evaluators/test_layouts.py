@@ -227,6 +227,11 @@ def test_names_of_images_say_the_episode_where_rows_do_not():
     assert (figures["episodes"].right, figures["episodes"].of, figures["progress"].share) == (0, 1, 0.5)
 
 
+def test_a_number_of_thousands_of_digits_in_the_name_of_an_image_is_none():
+    row = {**ATLAS, "image": f"140_screenshot_{'9' * 5000}.png", "response": "no"}
+    assert evaluate_steps([row], "androidcontrol", "os-atlas").rules[0].figures[0].of == 1
+
+
 def test_directions_that_are_none_are_errors_of_the_row_and_never_of_a_rule():
     row = {**SEECLICK, "action_type_text": "scroll sideways", "response": "x"}
     with pytest.raises(TableError, match=r"rows, row 1: direction: got 'sideways'; expected up, down, left or right"):

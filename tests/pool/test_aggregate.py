@@ -1,5 +1,6 @@
 """A rollout table grouped by sample."""
 
+import csv
 import json
 import re
 
@@ -15,6 +16,7 @@ from grounding_rewards.pool import aggregate, sample_stats
 from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.tables import rollout_table
 from grounding_rewards.tables.rollout_table import open_rollouts
+from tests.cli.command import write_rows
 
 TARGET = json.dumps({"bbox": [20, 10, 40, 30], "space": "pixel"})
 
@@ -22,6 +24,19 @@ TARGET = json.dumps({"bbox": [20, 10, 40, 30], "space": "pixel"})
 def table(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return open_rollouts([path])
+
+
+@pytest.mark.parametrize("size", ["200x100", " 200 × 100", "[200, 100]", "200X100.0"])
+@pytest.mark.parametrize("name", ["r.jsonl", "r.parquet", "r.csv"])
+def test_a_size_may_be_a_text(tmp_path, size, name):
+    rows = [{"sample_id": each, "acc": 1, "image_size": size, "target": TARGET} for each in "ab"]
+    write_rows(tmp_path / name, *rows)
+    if name == "r.csv":
+        with (tmp_path / name).open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    assert stats_of(open_rollouts([tmp_path / name])).target_area.tolist() == [0.02, 0.02]
 
 
 def test_everything_that_a_rollout_says_is_counted(tmp_path):

@@ -503,10 +503,11 @@ def test_lines_that_are_read_at_once_are_read_as_with_care(tmp_path_factory, tex
 @pytest.mark.parametrize("step", [1, 1 << 20])
 @pytest.mark.parametrize("last", ['{"a": 3}', ' {"a": 3}', "[3]", " ", ""])
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_parts_of_lines_have_the_rows_of_the_whole(tmp_path, monkeypatch, step, last, end):
+@pytest.mark.parametrize("begin", ["", "\ufeff", "\ufeff\n"])
+def test_parts_of_lines_have_the_rows_of_the_whole(tmp_path, monkeypatch, step, last, end, begin):
     monkeypatch.setattr(text_rows, "_STEP", step)
     path = tmp_path / "a.jsonl"
-    path.write_text('{"a": 1}\n\n \t\n{"a": 2}\n' + last + end)
+    path.write_text(begin + '{"a": 1}\n\n \t\n{"a": 2}\n' + last + end)
     table = text_rows.JsonLinesTable(path, tolerant=True)
 
     def read(batches):
@@ -514,7 +515,8 @@ def test_parts_of_lines_have_the_rows_of_the_whole(tmp_path, monkeypatch, step, 
         return [row for each in rows for row in each]
 
     whole = read(table.batches())
-    assert whole[:2] == [(0, {"a": 1}, 1), (1, {"a": 2}, 4)]
+    first = 1 + begin.count("\n")
+    assert whole[:2] == [(0, {"a": 1}, first), (1, {"a": 2}, first + 3)]
     assert read(batch for part in table.parts() for batch in part.batches()) == whole
 
 

@@ -1,6 +1,7 @@
 """Targets as columns: ragged places, mixed spaces, sizes, and a table that is read once and scored often."""
 
 import json
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.targets.target import Action, RegionKind
+from grounding_rewards.targets.typed import Boxes
 
 PIXEL = gr.recipe("click", response_space="pixel")
 EVERY_PLACE = [
@@ -46,6 +48,12 @@ def test_columns_hold_what_stands_beside_the_places():
     assert [targets.sample(row) for row in range(5)] == [0, "r", 2, 3, 4]
     assert targets.rows[3].action == Action("wait")
     assert [row.space for row in targets.rows] == [None] * 4 + [CoordSpace.UNIT]
+
+
+def test_targets_that_are_lone_boxes_have_all_columns():
+    lone = gr.Targets.from_list([{"bbox": [1, 2, 3, 4]}] * 3)
+    assert type(lone.rows) is Boxes
+    assert vars(lone).keys() == {each.name for each in fields(gr.Targets)}
 
 
 def test_an_empty_list_is_a_table_of_no_rows():

@@ -20,7 +20,8 @@ def allocate(
     method: Annotated[
         str,
         options.method_option(
-            'A method: dars, dart or xrpo, with arguments such as \'{"name": "dars", "form": "hardness"}\'.'
+            "A method: cures_rollouts, dars, dart, knapsack, vip or xrpo, with arguments such as "
+            '\'{"name": "dars", "form": "hardness"}\'.'
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.")],
@@ -40,7 +41,8 @@ def allocate(
 
     Methods: `dars` gives more to samples below half right; `xrpo` spends a budget where the mean is least certain (it
     needs budget, alpha, exploration and total); `dart` gives all rollouts of the next round, fewer where most were
-    right (it needs cut). ROLLOUTS can also be one file of statistics, the output of `pool stats --out`.
+    right (it needs cut); `cures_rollouts` (it needs budget), `knapsack` and `vip` spend a budget where right and wrong
+    are mixed. ROLLOUTS can also be one file of statistics, the output of `pool stats --out`.
 
     Example: `grounding-rewards pool allocate rollouts/ --round 1 --method dars --out further.parquet`
     """
