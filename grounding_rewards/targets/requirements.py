@@ -22,6 +22,7 @@ from grounding_rewards.coords.spaces import (
     sizes_needed,
 )
 from grounding_rewards.errors import MISSING, TargetError, near
+from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.target import RegionKind, Target
 
 if TYPE_CHECKING:
@@ -113,8 +114,9 @@ def surely_usable(targets: Targets, needs: Requirements) -> bool:
             if right > width or bottom > height:
                 return False
     extent = space.extent
-    # No box left of the image or above it, none beyond a fixed extent, and none that looks like unit.
-    return least >= 0 and (extent is None or max(right, bottom) <= extent) and (space is UNIT or end > 1)
+    # No box left of the image or above it, none beyond a fixed extent, and none that looks like unit as written.
+    unit_end = 1 if targets.box_format is None else 2
+    return least >= 0 and (extent is None or max(right, bottom) <= extent) and (space is UNIT or end > unit_end)
 
 
 def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Violations:
@@ -239,8 +241,11 @@ def _range_errors(targets: Targets, space: CoordSpace) -> Violations:
         # Windows hang over edges; a place that reaches a whole image beyond, or lies beside it, is in another space.
         far = (x1 < -width) | (y1 < -height) | (x2 > 2 * width) | (y2 > 2 * height)
         beside = (x2 < 0) | (y2 < 0) | (x1 > width) | (y1 > height)
-    # A box below one pixel either way is one in shares of the image.
-    tiny = (x1 >= 0) & (y1 >= 0) & (x2 <= 1) & (y2 <= 1) & (x2 - x1 > 0) & (x2 - x1 < 1) & (y2 - y1 > 0) & (y2 - y1 < 1)
+    # A box below one pixel either way, all numbers of it as written within 0..1, is one in shares of the image.
+    start, size = regions.box[:, :2], regions.box[:, 2:] - regions.box[:, :2]
+    places = {None: regions.box, BoxFormat.XYWH: start, BoxFormat.CXCYWH: start + size / 2}
+    placed = places.get(targets.box_format, regions.box)
+    tiny = ((placed >= 0) & (placed <= 1)).all(axis=1) & ((size > 0) & (size < 1)).all(axis=1)
     errors: Violations = []
     boxes = "" if targets.box_format is None else f"; boxes were read as {targets.box_format}, see --box-format"
     for index in np.flatnonzero(mine & (far | beside)):

@@ -315,6 +315,17 @@ def test_a_recipe_says_what_it_needs():
         assert "expected" in str(error), kind
 
 
+@pytest.mark.parametrize(("written", "box"), [("xywh", [0.75, 0.25, 0.5, 0.5]), ("cxcywh", [0.25, 1.0, 0.75, 0.5])])
+def test_boxes_look_like_unit_by_the_numbers_as_written(written, box):
+    for rows in ([box], [box, [300, 300, 20, 20]]):
+        targets = gr.Targets.from_list(rows, box_format=written)
+        with pytest.raises(gr.TargetError, match=r"row 0, field 'bbox'.*these look like unit"):
+            PIXEL_CLICK.score(["(5, 5)"] * len(rows), targets)
+    for numbers in ([0.75, 1.25, 0.5, 0.5], [0.75, 0.25, 1.0, 0.5]):
+        targets = gr.Targets.from_list([numbers], box_format=written)
+        assert PIXEL_CLICK.score(["(1, 1)"], targets).valid.tolist() == [1]
+
+
 @pytest.mark.filterwarnings("ignore:.*has no area as x1 y1 x2 y2")
 def test_a_recipe_can_abstain_from_it():
     for kind, (recipe, value, sizes, field, _) in UNUSABLE.items():
