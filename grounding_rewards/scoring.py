@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +25,7 @@ from grounding_rewards.parsing.responses import Thinking, in_one_step, parse_tex
 from grounding_rewards.parsing.texts import trimmed
 from grounding_rewards.plugins.registry import add_origin
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, group_codes, read_extras, read_lengths
-from grounding_rewards.targets.columns import BadTarget, Targets
+from grounding_rewards.targets.columns import MOST_KNOWN, BadTarget, Targets, content
 from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers.critic import check_tag
@@ -214,7 +213,8 @@ class Recipe:
             return targets.unlabelled() if self.label_free else targets
         if targets is None:
             raise RecipeError(f"{self.name} compares responses with targets: got None; expected a target for each")
-        key = _content(targets, bad_target, box_format)
+        known_by = content(targets[0]) if type(targets) is list and len(targets) == 1 else None
+        key = None if known_by is None else (bad_target, box_format, known_by)
         table = self._read.get(key)
         if table is None or table.has_warned:  # what looks wrong is said again at each call
             table = Targets.from_list(
@@ -222,7 +222,7 @@ class Recipe:
                 label_free=self.label_free, box_format=box_format,
             )  # fmt: skip
             if key is not None and not table.errors:
-                if len(self._read) >= _MOST_KNOWN:
+                if len(self._read) >= MOST_KNOWN:
                     self._read.clear()
                 self._read[key] = table
         if warn:
@@ -379,22 +379,6 @@ class Recipe:
             predictions=rollouts.predictions,
             errors=rollouts.targets.errors,
         )
-
-
-_MOST_KNOWN = 1024
-
-
-def _content(targets: Any, bad_target: str, box_format: str | None) -> Any:
-    """Return what a list of one plain target is known by; None for other lists, which are read at each call."""
-    if type(targets) is not list or len(targets) != 1:
-        return None
-    [target] = targets
-    if type(target) not in (str, list, dict) or (type(target) is dict and "extra" in target):
-        return None
-    try:
-        return bad_target, box_format, target if type(target) is str else pickle.dumps(target)
-    except Exception:  # somebody's own object among the values, which the reader complains of
-        return None
 
 
 def _warn(targets: Targets, recipe: Recipe) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -353,6 +354,7 @@ class Targets:
 _CACHED = [name for name, value in vars(Targets).items() if isinstance(value, cached_property)]
 _BOXES = frozenset({RegionKind.BBOX})
 _MOST_READY = 64
+MOST_KNOWN = 1024
 
 
 def _check_choice(bad_target: str) -> None:
@@ -387,15 +389,18 @@ def _read(given: Any, numbers: Sequence[int], care: partial[tuple[Target, bool]]
         deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
     own = {index for index, row in enumerate(rows) if row} if first_form else set[int]()
     errors: dict[int, TargetError] = {}
-    known: dict[str, tuple[Target, bool]] = {}  # a text that many rollouts of one sample share is read once
+    known: dict[Any, tuple[Target, bool]] = {}  # what many rollouts of one sample share is read once
     for index in [index for index, row in enumerate(rows) if row is None]:
         item = given[index]
         try:
-            read = known.get(item) if type(item) is str else None
+            key = content(item)
+            read = None if key is None else known.get(key)
             if read is None:
                 read = care(item, numbers[index])
-                if type(item) is str:
-                    known[item] = read
+                if len(known) >= MOST_KNOWN:
+                    known.clear()
+                if key is not None:
+                    known[key] = read
             rows[index] = read[0]
             if read[1]:
                 own.add(index)
@@ -404,6 +409,18 @@ def _read(given: Any, numbers: Sequence[int], care: partial[tuple[Target, bool]]
                 raise
             errors[index] = error
     return _columns(tuple(rows), errors, box_format=written, own_form=frozenset(own))
+
+
+def content(target: Any) -> Any:
+    """Return what a plain target is known by, to read it once; None for others, which are read each time."""
+    if type(target) is str:
+        return target
+    if type(target) not in (list, dict) or (type(target) is dict and "extra" in target):
+        return None
+    try:
+        return pickle.dumps(target)
+    except Exception:  # somebody's own object among the values, which the reader complains of
+        return None
 
 
 def _joined(lone: Targets, boxes: Boxes, odd: Targets) -> Targets:

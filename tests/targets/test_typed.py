@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards import arrays
-from grounding_rewards.targets import typed
+from grounding_rewards.targets import columns, typed
 from grounding_rewards.targets.columns import Targets
-from grounding_rewards.targets.read import read_target
+from grounding_rewards.targets.read import read_target, read_with_form
 from grounding_rewards.targets.typed import Boxes, read_typed
 
 BOX = [10, 20, 30, 40]
@@ -43,7 +43,15 @@ VALUES = {
     "action": [
         "click", "", None, {"name": "key", "keys": ["a"]}, {"name": "key", "keys": []}, {"name": None},
         {"name": "drag", "to": [1, 2]}, {"name": "drag", "to": [-0.0, NAN]}, {"name": "wait", "duration": -0.0},
-        {"name": "scroll", "direction": "north"}, {"name": np.str_("a")},
+        {"name": "scroll", "direction": "north"}, {"name": np.str_("a")}, {"name": "wait", "duration": 2},
+        *({"name": "drag", "to": to} for to in (
+            [1], [1, 2, 3], (1, 2.5), BOX, [3, 1, 2, 4], [1, 4, 2, 3], [1, 1, 1, 1], [1, 2, 3, 4, 5], [True, 1],
+            [0, -0.0], [10**12, -(10**12)], [1, 10**12 + 1], [-1e13, 1], [1, NAN], [1, 2, NAN, 4], [10**400, 1], ["1", 2], None,
+            np.array([1, 2]), {"x": 1, "y": 2}, [[1, 2]], "1, 2", [Decimal(1), 2], [One.ONE, 2], [],
+        )),
+        *({"name": "wait", "duration": time} for time in (
+            0, 0.0, -1, 1e12, 1.1e12, NAN, 10**400, True, "1", None, [1],
+        )),
     ],
     "extra": [{"a": [1, None]}, None, np.array([1])],
     "regions": [[BOX], [], [{"bbox": BOX, "action": "tap"}]],
@@ -172,6 +180,24 @@ def test_lone_boxes_are_one_array_and_an_odd_one_costs_itself_alone():
         assert [row is None for row in read_typed(few, None)] == [False] * len(values) + [True]
         rows = read_typed([None, *values * 20, *few], None)
         assert (len(rows), rows.odd) == (21 * len(values), [0, 21 * len(values) + 1])
+
+
+@pytest.mark.parametrize("write", [dict, json.dumps])
+def test_odd_targets_that_rollouts_share_are_read_once(write, monkeypatch):
+    calls = []
+    monkeypatch.setattr(columns, "read_with_form", lambda *a, **b: calls.append(a) or read_with_form(*a, **b))
+    odd = [{"polygon": [0, 0, 9, 0, 9, 9 + each % 2], "id": f"{each // 4}"} for each in range(12)]
+    bare = [[BOX, [5, 5, 6, 6]]] * 4
+    assert at_once(map(write, odd)) == [careful(each) for each in odd]
+    assert len(calls) == 6
+    assert len(set(at_once(bare))) == 1
+    assert len(calls) == 7
+    at_once([write({**odd[0], "extra": {}})] * 3)
+    assert len(calls) == (10 if write is dict else 8), "what extra holds stays the caller's"
+    monkeypatch.setattr(columns, "MOST_KNOWN", 2)
+    calls.clear()
+    at_once(map(write, odd[:1] * 2 + odd[4:6] + odd[:1]))
+    assert len(calls) == 4
 
 
 def test_texts_that_rollouts_share_are_read_once_and_stay_boxes():
