@@ -17,7 +17,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.literals import unique_keys
-from grounding_rewards.targets.target import Box, NativeForm, Target
+from grounding_rewards.targets.target import Action, Box, NativeForm, Target
 
 
 class _Lone(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -350,8 +350,18 @@ def _holds_exact(value: Any) -> bool:
 def _is_sound(row: Target) -> bool:
     """Return True where corners are in order, and a place, an action or a refusal is there."""
     box, action = row.bbox, row.action
-    if action is not None and (action.to is not None or action.duration is not None):
-        return False  # their numbers have rules of their own
+    if action is not None and not _has_sound_numbers(action):
+        return False
     if box is None:
         return row.refusal or action is not None
     return not row.refusal and box[0] <= box[2] and box[1] <= box[3]
+
+
+def _has_sound_numbers(action: Action) -> bool:
+    """Return True where an action ends at a point or a box and takes some time, if it says so; -0.0 needs care."""
+    if action.duration is not None and not 0.0 < action.duration <= COORDINATE_LIMIT:
+        return False
+    if (to := action.to) is None:
+        return True
+    in_order = len(to) == 2 or (len(to) == 4 and to[0] <= to[2] and to[1] <= to[3])
+    return in_order and 0.0 not in to and all([abs(number) <= COORDINATE_LIMIT for number in to])  # NaN is not

@@ -200,6 +200,15 @@ def test_odd_targets_that_rollouts_share_are_read_once(write, monkeypatch):
     assert len(calls) == 4
 
 
+@pytest.mark.parametrize("write", [dict, json.dumps])
+def test_drags_and_times_are_read_at_once(write):
+    actions = [{"name": "drag", "to": [5, -6.5]}, {"name": "drag", "to": BOX}, {"name": "wait", "duration": 1.5}]
+    rows = [write({"bbox": BOX, "action": action}) for action in actions]
+    read = [row and (row.action.to, row.action.duration) for row in read_typed(rows, None)]
+    assert read == [((5, -6.5), None), (tuple(BOX), None), (None, 1.5)]
+    assert read_typed([write({"action": {"name": "drag", "to": [0, -0.0]}})], None) == [None]
+
+
 def test_texts_that_rollouts_share_are_read_once_and_stay_boxes():
     texts = [GOOD, GOOD.replace("a", "b")]
     once, often = read_typed(texts, None), read_typed([texts[row] for row in (1, 0, 1)], None)
