@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats, nowhere
+from grounding_rewards.arrays import Floats, made, nowhere
 
 Objects = NDArray[np.object_]
 
@@ -284,6 +284,10 @@ class Arguments:
     clicked: Objects | None = None
     raw: Objects | None = None
 
+    def changed(self, **columns: Any) -> Arguments:
+        """Return the same arguments with other columns, as ``Predictions.changed`` does."""
+        return made(Arguments, **(vars(self) | columns))
+
     def column(self, name: str, rows: int) -> NDArray[Any]:
         """Return a column, all None or NaN where no row has one."""
         values: NDArray[Any] | None = getattr(self, name)
@@ -313,7 +317,7 @@ def with_directions(names: Objects, arguments: Arguments, moves: Floats) -> Argu
         name, way = canonical(name), towards(*move)
         if name in ("swipe", "scroll") and way is not None:
             direction[row], swiped[row] = opposite(way) if name == "scroll" else way, True
-    return replace(arguments, direction=direction, swiped=swiped) if (swiped != None).any() else arguments  # noqa: E711
+    return arguments.changed(direction=direction, swiped=swiped) if (swiped != None).any() else arguments  # noqa: E711
 
 
 NO_ARGUMENTS = Arguments()

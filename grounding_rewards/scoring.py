@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -397,7 +397,7 @@ def turned(predictions: Predictions, axes: str) -> Predictions:
         xy=read(predictions.xy),
         box=read(predictions.box),
         points=None if points is None else read(points),
-        arguments=arguments if arguments.to is None else replace(arguments, to=read(arguments.to)),
+        arguments=arguments if arguments.to is None else arguments.changed(to=read(arguments.to)),
     )
 
 
@@ -419,8 +419,8 @@ def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) ->
         points = convert(points, own, space, sizes[0][owner], sizes[1][owner])
     if arguments.to is not None:  # the screen's aspect decides which side of a move is the longer one
         moves = moves_px(xy, arguments.to, own, *sizes)
-        arguments = replace(arguments, to=convert(arguments.to, own, space, *sizes))
-        arguments = with_directions(predictions.actions, arguments, moves)
+        ends = arguments.changed(to=convert(arguments.to, own, space, *sizes))
+        arguments = with_directions(predictions.actions, ends, moves)
     xy, box = convert(xy, own, space, *sizes), convert(predictions.box, own, space, *sizes)
     return predictions.changed(xy=xy, box=box, space=space, points=points, arguments=arguments)
 

@@ -70,7 +70,7 @@ class Alternatives(PerSample):
 
     def with_ends(self, ends: Floats, moves: Floats) -> Alternatives:
         """Replace the ends of drags by those in another space, and add the directions of ``moves`` in pixels."""
-        return replace(self, arguments=with_directions(self.names, replace(self.arguments, to=ends), moves))
+        return replace(self, arguments=with_directions(self.names, self.arguments.changed(to=ends), moves))
 
 
 def alternatives_of(targets: Mapping[int, Target | None], regions: Regions, rows: int) -> Alternatives:

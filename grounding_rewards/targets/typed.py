@@ -364,4 +364,4 @@ def _has_sound_numbers(action: Action) -> bool:
     if (to := action.to) is None:
         return True
     in_order = len(to) == 2 or (len(to) == 4 and to[0] <= to[2] and to[1] <= to[3])
-    return in_order and 0.0 not in to and all([abs(number) <= COORDINATE_LIMIT for number in to])  # NaN is not
+    return in_order and 0.0 not in to and all(abs(number) <= COORDINATE_LIMIT for number in to)  # NaN is not
