@@ -41,12 +41,12 @@ _NO_EXTENT = (np.inf, -np.inf, -np.inf, np.inf), False, True
 
 
 class Rows(Sequence[Any]):
-    """Items that are made when one is looked at: ``make`` returns those of some places, ``known`` has some."""
+    """Items that are made when they are looked at: ``make`` returns those of some places, ``known`` has some."""
 
     def __init__(
         self, count: int, make: Callable[[Sequence[int]], Sequence[Any]], known: Mapping[int, Any] | None = None
     ) -> None:
-        self._count, self._make, self._known = count, make, known or {}
+        self._count, self._make, self._known = count, make, {**(known or {})}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, ([*self],)  # elsewhere without what the items are made of
@@ -60,10 +60,16 @@ class Rows(Sequence[Any]):
 
     @cached_property
     def _every(self) -> Sequence[Any]:
-        return self._make(range(len(self)))  # one by one, each would take several times as long
+        return self._make(range(len(self)))
 
     def __getitem__(self, place: Any) -> Any:
-        return self._known[place] if type(place) is int and place in self._known else self._every[place]
+        if type(place) is not int or not 0 <= place < len(self) or "_every" in vars(self):
+            return self._every[place]
+        if place not in self._known:
+            if len(self) <= 16 * len(self._known):  # one by one, each takes several times as long as all together
+                return self._every[place]
+            (self._known[place],) = self._make([place])
+        return self._known[place]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._every)
