@@ -18,7 +18,7 @@ import numpy as np
 
 from grounding_rewards.actions import WRITTEN
 from grounding_rewards.arrays import Floats, nowhere
-from grounding_rewards.coords.spaces import SPACES, UNDECLARED, CoordSpace, extents
+from grounding_rewards.coords.spaces import CODES, SPACES, UNDECLARED, CoordSpace, extents
 from grounding_rewards.errors import TargetError, near, short_repr
 from grounding_rewards.targets.box_format import BoxFormat, how_to_say
 from grounding_rewards.targets.target import RegionKind, Target
@@ -187,8 +187,8 @@ def _boxes(targets: Targets, recipe: Requirements | None, first_rows: int, partl
     inverted = inverted_boxes({row: targets.errors[row] for row in unusable}, recipe) if declared is None else []
     if declared is None and not partly and not targets.flat:  # mostly so
         return inverted
-    equal = (regions.box[:, :2] == regions.box[:, 2:]).sum(axis=1)
-    flat = (equal == 1) & (regions.box[:, 2:] > 0).all(axis=1)
+    left, top, right, bottom = regions.box.T
+    flat = ((left == right) ^ (top == bottom)) & (right > 0) & (bottom > 0)
     usable = (regions.kind == RegionKind.BBOX) & (regions.row < first_rows) & ~np.isin(regions.row, unusable)
     own = np.isin(regions.row, list(targets.own_form))
     if declared is not None:
@@ -240,12 +240,14 @@ def _beside_image(targets: Targets, row: int, place: int) -> str:
 
 def _reach(targets: Targets) -> Floats:
     """Return (m, 2) width and height of each place's image, in the place's space; NaN where unknown."""
-    rows = targets.regions.row
-    codes = targets.space_codes[rows]
+    sizes, each = (targets.image_sizes, targets.model_image_sizes), targets.regions.each
+    codes = each(targets.space_codes)
+    spaces = [SPACES[code] for code in set(codes.tolist()) - {UNDECLARED}]
+    if len(spaces) == len(targets.spaces) == 1:  # mostly so
+        return each(extents(spaces[0], *sizes))
     reach = nowhere(len(codes), 2)
-    for code in set(codes.tolist()) - {UNDECLARED}:
-        every = extents(SPACES[code], targets.image_sizes, targets.model_image_sizes)[rows]
-        reach = np.where((codes == code)[:, None], every, reach)
+    for space in spaces:
+        reach = np.where((codes == CODES[space])[:, None], each(extents(space, *sizes)), reach)
     return reach
 
 
