@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats, Ints
+from grounding_rewards.arrays import Floats, Ints, changes
 from grounding_rewards.converting.prompts import IMAGE
 from grounding_rewards.converting.samples import Sample
 from grounding_rewards.coords.spaces import CoordSpace, as_space
@@ -301,7 +301,7 @@ def _hash(*parts: Any) -> int:
 def _ranks(values: Any) -> Ints:
     """Return the number of earlier ones of the same value, of each value."""
     order = np.argsort(values, kind="stable")
-    starts = np.flatnonzero(np.append(True, values[order][1:] != values[order][:-1])) if len(values) else order
+    starts = np.flatnonzero(changes(values[order]))
     ranks = np.empty(len(values), np.int64)
     ranks[order] = np.arange(len(values)) - np.repeat(starts, np.diff(np.append(starts, len(values))))
     return ranks

@@ -145,17 +145,13 @@ MEANINGS: Mapping[Reason, str] = {
 """Each reason in a sentence."""
 
 
-def read_response(recipe: Recipe, response: str | None, reason: Reason | None = None) -> ReadResponse:
-    """Read one response as a recipe does. Whatever the text, this returns.
-
-    ``reason`` is the one that was found once the image's size was known; None where it is not.
-    """
+def read_response(recipe: Recipe, response: str | None, reason: Reason) -> ReadResponse:
+    """Read one response, of which the reason is known by the image's size, as a recipe does; whatever the text."""
     whole = read_responses(recipe.ended([response]))
     response = whole.values[0]
     answer, _ = answer_texts(whole, recipe.thinking)
     length, kept = len(response), len(answer.values[0])
     parsed = _parsed(recipe, response, recipe.answers)
-    reason = Reason(parsed.reason[0]) if reason is None else reason
     dialect = int(parsed.dialect[0])
     return ReadResponse(
         reason=reason.name,

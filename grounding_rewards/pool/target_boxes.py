@@ -24,10 +24,10 @@ Form = tuple[NativeForm | None, CoordSpace | str | None]
 def target_boxes(
     targets: Sequence[str | None],
     image_sizes: Floats,
-    names: Sequence[RecordedName | None] | None = None,
-    target_space: CoordSpace | str | None = None,
-    recipe: Recipe | None = None,
-    errors: dict[int, TargetError] | None = None,
+    names: Sequence[RecordedName | None],
+    target_space: CoordSpace | str | None,
+    recipe: Recipe | None,
+    errors: dict[int, TargetError],
 ) -> Floats:
     """Return the bounds of each target's first place: (m, 4) x1 y1 x2 y2 in shares of the image.
 
@@ -36,15 +36,13 @@ def target_boxes(
     for the others. ``errors`` takes those of unreadable targets, by row.
     """
     boxes = np.full((len(targets), 4), np.nan)
-    of_each: list[RecordedName | None] = [None] * len(targets) if names is None else list(names)
-    forms = {name: target_form(name, target_space, recipe) for name in set(of_each)}  # building recipes is slow
+    forms = {name: target_form(name, target_space, recipe) for name in {*names}}  # building recipes is slow
     alike: dict[Form, list[int]] = {}
-    for row, name in enumerate(of_each):  # there may be as many names as rows, but few forms
+    for row, name in enumerate(names):  # there may be as many names as rows, but few forms
         alike.setdefault(forms[name], []).append(row)
     for (native, space), rows in alike.items():
         read = Targets.from_list([targets[row] for row in rows], native=native, space=space, bad_target="abstain")
-        if errors is not None:
-            errors |= {rows[place]: error for place, error in read.errors.items() if targets[rows[place]] is not None}
+        errors |= {rows[place]: error for place, error in read.errors.items() if targets[rows[place]] is not None}
         boxes[rows] = _boxes(read, image_sizes[rows])
     return boxes
 

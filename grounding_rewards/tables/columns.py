@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -279,22 +279,21 @@ def _is_object(value: Any) -> bool | None:
     return None if value is None else isinstance(value, Mapping) or str(value).lstrip().startswith("{")
 
 
+_FITS: Mapping[str, Callable[[Any], bool]] = {
+    "id": lambda value: isinstance(value, str | int) and not isinstance(value, bool),
+    "refusal": lambda value: is_refusal(value) is not None,
+    "response": lambda value: response_text(value) is not None,
+    "source": lambda value: isinstance(value, str),
+    "image-size": lambda value: read_size(value) is not None,
+}
+
+
 def _fits(role: str, value: Any, parts: int) -> bool:
     """True for a value that fits the role of a column."""
-    if value is None:
+    if value is None or role not in _FITS:
         return True
-    if role == "id":
-        return isinstance(value, str | int) and not isinstance(value, bool)
-    if role == "refusal":
-        return is_refusal(value) is not None
-    if role == "response":
-        return response_text(value) is not None
-    if role == "source":
-        return isinstance(value, str)
-    if role == "image-size":
-        # Of two columns each is checked alone, as the side of a square.
-        return read_size(value) is not None if parts == 1 else read_size([number(value)] * 2) is not None
-    return True
+    # Of two columns each is checked alone, as the side of a square.
+    return _FITS[role]([number(value)] * 2 if role == "image-size" and parts > 1 else value)
 
 
 def is_refusal(value: Any) -> bool | None:

@@ -52,9 +52,7 @@ def inside_file(folder: str | os.PathLike[str], name: object) -> Path:
 
 
 @contextmanager
-def open_regular(
-    path: str, folder: str | os.PathLike[str] | None = None, *, expected: str = "a regular file"
-) -> Iterator[IO[bytes]]:
+def open_regular(path: str, folder: str | os.PathLike[str] | None, *, expected: str) -> Iterator[IO[bytes]]:
     """Open a regular file for reading; anything else is refused without being opened."""
     try:
         place = path if folder is None else inside(folder, path)

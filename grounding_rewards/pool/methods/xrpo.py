@@ -104,8 +104,12 @@ class Xrpo(Method):
 
     def _terms(self, n: Any) -> tuple[Any, Any]:
         """Return D of a standard deviation of 1, and phi, for n from 2."""
-        drop = half_width(n, 1.0, self.alpha) - half_width(n + 1, 1.0, self.alpha)
-        return drop, self.exploration * np.sqrt(np.log1p(self.total) / n)
+        from scipy.special import stdtrit
+
+        # Half the width of Student's interval of a mean, t(1 - alpha / 2, n - 1) / sqrt(n). By the lower tail:
+        # 1 - alpha / 2 would lose the digits of a small alpha.
+        now, then = (-stdtrit(size - 1.0, self.alpha / 2.0) / np.sqrt(size) for size in (n, n + 1))
+        return now - then, self.exploration * np.sqrt(np.log1p(self.total) / n)
 
     def _deviations(self, stats: SampleStats) -> Floats:
         """Return standard deviations of n - 1; 0 for fewer than two rollouts, and for equal scores."""
@@ -114,11 +118,3 @@ class Xrpo(Method):
             raise PoolError(f"{stats.named(row)}: its rollouts have no total; expected one in each, or of='acc'")
         deviation = np.sqrt(np.where(stats.n > 1, variance, 0.0) * (stats.n / np.maximum(stats.n - 1, 1)))
         return np.where(deviation > NO_SIGNAL, deviation, 0.0)
-
-
-def half_width(n: Any, deviation: Any, alpha: float) -> Any:
-    """Return half the width of Student's interval of a mean: t(1 - alpha / 2, n - 1) · deviation / sqrt(n)."""
-    from scipy.special import stdtrit
-
-    # The lower tail: 1 - alpha / 2 would lose the digits of a small alpha.
-    return -stdtrit(np.subtract(n, 1.0), alpha / 2.0) * deviation / np.sqrt(n)
