@@ -54,18 +54,17 @@ class Batches:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state, _lock=RLock())
 
-    def score(self, asking: str, completions: Sequence[Any], columns: Mapping[str, Any]) -> tuple[ScoredBatch, bool]:
-        """Return the scores of a batch, and True where this call computed them.
+    def score(self, asking: str, texts: list[str | None], columns: Mapping[str, Any]) -> tuple[ScoredBatch, bool]:
+        """Return the scores of a batch of ``response_text``, and True where this call computed them.
 
         The functions of a list are called with the same objects, one after another or at the same time: the first
         scores, the others take its scores, each ``asking`` for its part. A function that asks again, or brings other
         texts or objects, scores again. What is changed inside a cell, such as a target, is not noticed.
         """
         if len(self.parts) <= 1:  # no other function asks for these scores
-            return self._score([response_text(completion) for completion in completions], columns), True
+            return self._score(texts, columns), True
         with self._lock:
             last, new = self._last, False
-            texts = [response_text(completion) for completion in completions]
             if last is None or asking in last.asked or not last.holds(texts, columns):
                 held = {name: list(column) for name, column in columns.items() if isinstance(column, list)}
                 last, new = _Last(texts, dict(columns), held, self._score(texts, columns)), True
@@ -78,6 +77,7 @@ class Batches:
         self,
         scored: ScoredBatch,
         completions: Sequence[Any],
+        texts: Sequence[str | None],
         columns: Mapping[str, Any],
         metric: Callable[[str, float], None] | None,
         extra: Callable[[str, list[Any]], None] | None,
@@ -87,7 +87,8 @@ class Batches:
             for key, value in metrics(scored).items():
                 metric(f"{self.name}/{key}", value)
         if extra is not None:
-            for name, values in {**self._answers(scored), **self._rollouts(scored, completions, columns)}.items():
+            shown = self._answers(scored) | self._rollouts(scored, completions, texts, columns)
+            for name, values in shown.items():
                 extra(f"{self.name}/{name}", values)
 
     def _answers(self, scored: ScoredBatch) -> dict[str, list[Any]]:
@@ -101,7 +102,7 @@ class Batches:
         return {**answers, "reason": [gr.Reason(code).name.lower() for code in scored.reason.tolist()]}
 
     def _rollouts(
-        self, scored: ScoredBatch, completions: Sequence[Any], columns: Mapping[str, Any]
+        self, scored: ScoredBatch, completions: Sequence[Any], texts: Sequence[str | None], columns: Mapping[str, Any]
     ) -> dict[str, list[Any]]:
         """Return the columns that make rollouts of a table of completions; a part's own column keeps its name."""
         rows, valid = len(scored), scored.columns["valid"] > 0
@@ -112,16 +113,15 @@ class Batches:
         targets = columns.get(self.target_column)
         try:
             origin = Provenance(scored, [None] * rows if targets is None else targets, columns)
-            names, texts = origin.samples(), scored.recorded_targets(origin.texts)
+            names, recorded = origin.samples(), scored.recorded_targets(origin.texts)
         except Exception:  # names of samples are not worth a training
-            names = texts = [None] * rows
-        responses = [(response_text(completion), answer(completion)) for completion in completions]
+            names = recorded = [None] * rows
         rollouts: dict[str, list[Any]] = {
             "acc": usable(scored.columns["acc"], valid),
             "total": usable(scored.columns["total"], valid),
             "sample_id": names,
-            "target": texts,
-            "response": [None if text == shown else text for text, shown in responses],
+            "target": recorded,
+            "response": [None if text == answer(each) else text for text, each in zip(texts, completions, strict=True)],
             "rollout": [f"{process}.{start + row}" for row in range(rows)],
         }
         return {name: values for name, values in rollouts.items() if name not in self.parts}
@@ -235,6 +235,9 @@ def response_text(completion: Any) -> str | None:
     """
     if completion is None or isinstance(completion, str):
         return completion
+    match completion:
+        case [{"role": "assistant", "content": str(text)} as message] if len(message) == 2:
+            return text  # mostly so
     if not isinstance(completion, list | tuple) or not all(isinstance(message, Mapping) for message in completion):
         raise TypeError(f"completion: got {completion!r:.80}; expected a string or a list of messages")
     messages = [message for message in completion if _role(message) in _SPEAKERS]

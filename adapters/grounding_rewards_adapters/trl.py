@@ -207,9 +207,10 @@ class RecipeReward:
         if log_metric is None and "trainer_state" in columns:
             text = "this trainer has no log_metric (TRL has it from 1.0 on): it trains, and logs the mean reward alone"
             _launch.say_once(f"{self.batches.name}: {text}", self.scorer.logged, level=logging.WARNING)
-        scored, new = self.batches.score(self.part or "", completions, columns)
+        texts = list(map(_trl_rows.response_text, completions))
+        scored, new = self.batches.score(self.part or "", texts, columns)
         if new and len(scored):
-            self.batches.log(scored, completions, columns, log_metric, log_extra)
+            self.batches.log(scored, completions, texts, columns, log_metric, log_extra)
             if self.watch is not None:
                 self.watch(scored.columns["acc"], scored.columns["valid"], columns, log_metric)
         return _trl_rows.usable(scored.columns[self.part or "total"], scored.columns["valid"] > 0)
