@@ -98,11 +98,7 @@ def mc_grpo(rewards: Any, groups: Any, *, mad_floor: float, epsilon: float = MC_
 
 
 def gdpo(
-    parts: Mapping[str, Any],
-    groups: Any,
-    weights: Mapping[str, float] | None = None,
-    *,
-    epsilon: float = GDPO_EPSILON,
+    parts: Mapping[str, Any], groups: Any, weights: Mapping[str, float] | None = None, *, epsilon: float = GDPO_EPSILON
 ) -> Any:
     """Return decoupled advantages: each part is normalised in its groups, and their weighted sum in the batch.
 

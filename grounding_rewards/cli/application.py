@@ -262,9 +262,7 @@ def with_options(settings: Any, options: Mapping[str, Any]) -> list[str]:
     given = list(options.get("option") or ())
     name, own = settings.recipe.get("name"), {each.partition("=")[0] for each in given}
     filed = settings.recipe if options.get("recipe", name) == name else {}
-    return [
-        *(f"{key}={json.dumps(value)}" for key, value in filed.items() if key != "name" and key not in own), *given
-    ]  # fmt: skip
+    return [*(f"{key}={json.dumps(value)}" for key, value in filed.items() if key != "name" and key not in own), *given]
 
 
 def _version(wanted: bool) -> None:

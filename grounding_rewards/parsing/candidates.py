@@ -124,14 +124,17 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     if candidate.begin > opened:
         return candidate._replace(act=None)
     front = text[max(begin, candidate.begin - _FAR) : candidate.begin]
-    called = _NO_NAME.split(text[candidate.begin : candidate.begin + _NEAR], maxsplit=1)[0]
-    if _NEGATED.search(_QUOTED.sub("", front) + called):
-        return candidate._replace(form="tool")
+    spoken = front and not front.isspace()
+    near = text[candidate.begin : candidate.begin + _NEAR] if spoken or candidate.library else ""
+    if near and any([sign in front or sign in near for sign in _NEGATIONS]):  # noqa: C419 (faster so)
+        called = _NO_NAME.split(near, maxsplit=1)[0]
+        if _NEGATED.search(_QUOTED.sub("", front) + called):
+            return candidate._replace(form="tool")
     if act.name:
         return candidate
-    if kind := _pressed(front, text[candidate.end : candidate.end + _NEAR]):
+    if kind := _foreign_action(front, text[candidate.end : candidate.end + _NEAR]):
         return candidate._replace(act=Act(kind, act.place))
-    if not front or front.isspace():
+    if not spoken:
         return candidate
     headed = any([sign in front for sign in _HEADS])  # noqa: C419 (faster so)
     if headed and (text[candidate.begin] == "{" or "nput:" in front) and (called := _HEADED.search(front)):
@@ -145,10 +148,7 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
         word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front[-_NEAR:])
         if word and word[1].lower() not in _NOUNS and not is_known(word[1]):
             return candidate._replace(act=Act(word[1], act.place))
-    verb = _SENTENCE.search(front)
-    if verb is None and not front.isascii():
-        verb = _CHINESE.search(front) or _CHINESE_BEHIND.match(text, candidate.end)
-    if verb:  # "Double-click the icon at (5, 6)"
+    if verb := _SENTENCE.search(front):  # "Double-click the icon at (5, 6)"
         said = next(filter(None, verb.groups()))
         leads = verb["typed"] or verb["move"]  # to a click, where the sentence goes on to one
         clicked = leads and _CLICKED.search(_QUOTED.sub("", verb[0]))
@@ -306,15 +306,9 @@ _SENTENCE = on_use(
     rf"""|(?P<typed>{either_case("enter|write")})[ \t]+["'“`]"""
     rf"""|(?P<move>{either_case("move")})[ \t]+(?:the|your)[ \t]+(?:mouse|cursor|pointer))[^.!?\n(\[{{<]*$"""
 )
-_CHINESE_ACTION = "悬停|懸停|滑动|滑動|滚动|滾動|拖动|拖動|拖拽|输入|輸入"
-_CHINESE = on_use(
-    r"(?:^|[。，；,.;:\n])[ 我请先再将会要]*(?P<move>)(?P<typed>)"
-    rf"({_CHINESE_ACTION})(?![框条栏块法])"
-    r"[^.!?。\n点(\[{<]*$"
-)
-_CHINESE_BEHIND = on_use(rf"{SPACE}[处處](?:进行)?(?P<move>)(?P<typed>)({_CHINESE_ACTION})")
-"""An action that a sentence tells to do, up to the place; behind it in Chinese."""
+"""An action that a sentence tells to do, up to the place."""
 _QUOTED = re.compile("""(?<![A-Za-z])["'“`«「][^"'”`»」]*(?:["'”`»」]|$)""")
+_NEGATIONS = ("not", "n't", "n’t", "ever", "不", "别", "別", "勿")
 _NEGATED = on_use(
     r"(?:not|n['’]t|[Nn]ever)(?:\.[A-Za-z_]+|[ ]+(?:(?:double|triple|left|right|middle|long)[ -]?)?"
     r"(?:click|tap|press|select|touch|type|scroll|drag|swipe|hover)(?![A-Za-z])"
@@ -327,7 +321,7 @@ _CLICKED = on_use(
 )
 _THEN_CLICK = on_use(rf"(?:[ \t]*(?:,|and|then|to)){{0,3}}[ \t]*{_CLICKED.pattern}")
 
-_PRESSES = {
+_FOREIGN_WORDS = {
     "double_click": "ダブル(?:クリック|タップ)|더블 ?(?:클릭|탭)|두 ?번 (?:클릭|탭)|双击|雙擊|[点點][击擊]两次"
     "|двойн[а-я]+ (?:щ[её]лч|клик|наж)|дважды (?:щ[её]лк|клик|наж)|doppel(?:klick|tipp)|zweimal (?:klick|tipp)"
     "|double[ -]cli(?:c(?!k)|qu)|(?:cliquez|appuyez) deux fois|doble (?:clic|toque)|duplo (?:clique|toque)"
@@ -339,26 +333,40 @@ _PRESSES = {
     "|lange[srn]? (?:drücken|tippen)|gedrückt halten|appu(?:i|yez) (?:long|prolongé)|appuyez et maintenez"
     "|mant(?:én|enga) (?:pulsad|presionad)|(?:pulsación|toque|clic) larg[ao]|pression[ea]r? e segur|toque e segure"
     "|(?:toque|clique) longo|mantenha pressionad",
+    **{kind: f"(?:^|[，；,;:]|[处處](?:进行)?)[ 我请先再将会要]*(?:{words})" for kind, words in (
+        ("hover", "悬停|懸停"), ("swipe", "滑动|滑動"), ("scroll", "滚动|滾動"), ("drag", "拖动|拖動|拖拽"),
+        ("type", "输入|輸入"),
+    )},
 }  # fmt: skip
-"""Words of other languages for kinds of presses, in small letters."""
-_PRESS = on_use(f"(?:{'|'.join(_PRESSES.values())})(?![ -]?(?:men[uüú]|メニュー|메뉴|меню|菜单|選單|[框条栏块法]))")
-_CLICK = on_use("click|klick|tipp|cli[cq]|toque|наж|щ[её]лк|клик|クリック|タップ|클릭|탭|[点點单單轻][击擊]")
+"""Words of other languages for actions, in small letters; those of Chinese that are no presses begin a clause."""
+FOREIGN_STEMS = (
+    "double", "doppel", "zweimal", "doble", "duplo", "duas", "deux", "rechts", "rechte", "droit", "derecho", "direito",
+    "lang", "long", "larg", "gedr", "appu", "mant", "press", "segu",
+)  # fmt: skip
+"""Parts of those in Latin letters; a text in these letters that has none of them has none of the words."""
+_FOREIGN = on_use(
+    f"(?:{'|'.join(_FOREIGN_WORDS.values())})(?![ -]?(?:men[uüú]|メニュー|메뉴|меню|菜单|選單|[框条栏块法]))"
+)
+_CLICK = on_use("click|klick|tipp|cli[cq]|toque|наж|щ[её]лк|клик|クリック|タップ|클릭|탭|[点點]|[单單轻][击擊]")
 _SENTENCE_END, _CLAUSE_END = re.compile(r"[.!?。\n(\[{<]"), re.compile(r"[.!?。\n(\[{<,;，；、]")
 
 
-def _pressed(front: str, behind: str) -> str:
-    """Return the kind of press that a sentence in another language names, before its place or behind; "" for others.
+def _foreign_action(front: str, behind: str) -> str:
+    """Return the action that a sentence in another language names, before its place or behind; "" of none.
 
     A plain click between the word and the place is what is meant, and so is one before a word behind the place.
     """
-    meant = _QUOTED.sub("", _SENTENCE_END.split(front.lower())[-1])
-    if press := _PRESS.search(meant):
+    front, behind = front.lower(), behind.lower()
+    if (front + behind).isascii() and not any([stem in front or stem in behind for stem in FOREIGN_STEMS]):  # noqa: C419
+        return ""
+    meant = _QUOTED.sub("", _SENTENCE_END.split(front)[-1])
+    if press := _FOREIGN.search(meant):
         meant = meant[press.end() :]
-    elif press := _PRESS.search(clause := _CLAUSE_END.split(behind.lower(), maxsplit=1)[0]):
+    elif press := _FOREIGN.search(clause := _CLAUSE_END.split(behind, maxsplit=1)[0]):
         meant += clause[: press.start()]
     if press is None or _CLICK.search(meant):
         return ""
-    return next(kind for kind, words in _PRESSES.items() if compiled(words).fullmatch(press[0]))
+    return next(kind for kind, words in _FOREIGN_WORDS.items() if compiled(words).fullmatch(press[0]))
 
 
 # Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.

@@ -170,9 +170,10 @@ def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any], name: str) -> t
             path = item["path"]
             value, end = (path[0], path[-1]) if isinstance(path, list | tuple) and path else (None, None)
     place = place_of(value) if value else ()
-    said = next((item[key] for key in _FORMATS if isinstance(item.get(key), str)), "")
-    if place and len(place) == 4 and (written := "".join(filter(str.isalpha, said)).lower()) in [*BoxFormat]:
-        place = corners(place, BoxFormat(written))
+    if place and len(place) == 4:
+        said = next((item[key] for key in _FORMATS if isinstance(item.get(key), str)), "")
+        written = "".join(filter(str.isalpha, said)).lower()
+        place = corners(place, BoxFormat(written)) if written in [*BoxFormat] else place
     to = place_of(end) if end and not isinstance(end, str) else ()
     if place is None or to is None:
         return None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.calls import AT_PLACES, END, PYAUTOGUI_CLICK, STEP
-from grounding_rewards.parsing.candidates import BLANKS, HEAD, NAMES
+from grounding_rewards.parsing.candidates import BLANKS, FOREIGN_STEMS, HEAD, NAMES
 from grounding_rewards.parsing.objects import CLICK, NUMERAL, PLAIN_TEXT, TYPE
 from grounding_rewards.parsing.patterns import AXES, BRACKETED_POINT, COMMA, X1_Y1, X2_Y2, X_Y, either_case
 from grounding_rewards.parsing.reading import FirstOf, Form
@@ -61,9 +61,8 @@ POINT_PAIR = form(
 # Whole texts in their usual forms
 _PROSE = r"[^()\[\]{}<>0-9:=`|]*"
 _VERBS = (
-    "drag", "scroll", "swipe", "slide", "hover", "press", "type", "typing", "move", "mouse", "write", "input", "fill",
-    "action", "function", "double", "triple", "right", "middle", "long", "doppel", "zweimal", "rechts", "rechte",
-    "lange", "gedr", "deux", "droit", "appu", "doble", "derecho", "mant", "larg", "duplo", "duas", "direito", "segu",
+    "drag", "scroll", "swipe", "slide", "hover", "type", "typing", "move", "mouse", "write", "input", "fill",
+    "action", "function", "triple", "right", "middle", *FOREIGN_STEMS,
 )  # fmt: skip
 """Words, small, whose presence in prose tells of more than its sole place."""
 _SIZES = either_case("size|resolution|dimensions?|max(?:imum)?[ _](?:x ?, ?y|coordinates)")

@@ -177,9 +177,7 @@ def _btl_act(item: Any) -> Act | None:
     name = action.get("function") if isinstance(action, dict) else None
     if not isinstance(action, dict) or not isinstance(name, str) or not name:
         return None
-    arguments: dict[str, Any] = {
-        key: action[key] for key in ("text", "direction") if isinstance(action.get(key), str)
-    }  # fmt: skip
+    arguments: dict[str, Any] = {key: action[key] for key in ("text", "direction") if isinstance(action.get(key), str)}
     point = point_of(action)
     if len(arguments) + (point is not None) + 1 < len(action):  # + 1 for the function; there are other keys
         arguments["raw"] = action

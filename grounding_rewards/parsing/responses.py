@@ -13,28 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.actions import (
-    NO_ARGUMENTS,
-    Act,
-    Arguments,
-    Objects,
-    canonical,
-    empty,
-    is_known,
-    objects,
-)  # fmt: skip
+from grounding_rewards.actions import NO_ARGUMENTS, Act, Arguments, Objects, canonical, empty, is_known, objects
 from grounding_rewards.arrays import Floats, made, nowhere
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
-from grounding_rewards.parsing.reading import (
-    MAX_ANSWERS,
-    NEVER,
-    REFUSED,
-    Answers,
-    Dialect,
-    Many,
-    Place,
-    Step,
-)
+from grounding_rewards.parsing.reading import MAX_ANSWERS, NEVER, REFUSED, Answers, Dialect, Many, Place, Step
 from grounding_rewards.parsing.texts import (
     VECTOR_ROWS,
     Texts,

@@ -230,9 +230,7 @@ def _ratio(sums: NDArray[Any], counts: NDArray[np.int64]) -> Floats:
     return ratio
 
 
-PASS_RATES = (
-    "never", "below 0.2", "0.2 to 0.4", "0.4 to 0.6", "0.6 to 0.8", "above 0.8", "always", "unmeasured",
-)  # fmt: skip
+PASS_RATES = ("never", "below 0.2", "0.2 to 0.4", "0.4 to 0.6", "0.6 to 0.8", "above 0.8", "always", "unmeasured")
 """Ranges of pass rates, symmetric about a half: 0.4 and 0.6 are in the middle one, 0.2 and 0.8 in those beside it."""
 
 SUMMED = ("source", "mean", "lowest", "highest", "parse_rate", "dispersion")

@@ -44,12 +44,7 @@ MEANINGS: Mapping[str, str] = {name: meaning for name, (_, meaning) in _KNOWN.it
 NUMBER = ("round", "rollout")
 """Columns that number the rollouts of a sample."""
 
-FURTHER: Mapping[str, str] = {
-    "problem": "string",
-    "cut": "bool",
-    "seed": "int64",
-    "prompt_tokens": "int64",
-}
+FURTHER: Mapping[str, str] = {"problem": "string", "cut": "bool", "seed": "int64", "prompt_tokens": "int64"}
 """Columns of a table of rollouts that an engine made, behind those of every rollout table."""
 
 FIRST_RESPONSE = "first_response"

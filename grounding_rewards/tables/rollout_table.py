@@ -89,11 +89,7 @@ class RolloutTable:
             yield from _batches(own, asked)
 
     def read(
-        self,
-        columns: Sequence[str],
-        *,
-        samples: Collection[Any] | None = None,
-        rounds: Collection[int] | None = None,
+        self, columns: Sequence[str], *, samples: Collection[Any] | None = None, rounds: Collection[int] | None = None
     ) -> pa.Table:
         """Some columns of all rows, or of some samples and rounds, by sample, round and rollout."""
         wanted = tuple(dict.fromkeys([*columns, *KEY]))

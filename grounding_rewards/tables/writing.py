@@ -51,10 +51,7 @@ def write_table(
     path = local(path, output=True)
     inputs = getattr(like, "inputs", (like.path,))
     check_output(path, inputs)
-    with (
-        opened(path) as file,
-        table_writer(file, path, like=like, new=new, note=note, metadata=metadata) as writer,
-    ):
+    with opened(path) as file, table_writer(file, path, like=like, new=new, note=note, metadata=metadata) as writer:
         yield writer
 
 

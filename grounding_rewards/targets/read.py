@@ -19,16 +19,7 @@ from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
 from grounding_rewards.literals import literal, unique_keys
 from grounding_rewards.targets.box_format import FOUR, BoxFormat, corners, inverted
 from grounding_rewards.targets.shapes import corners_of, places_of, spread
-from grounding_rewards.targets.target import (
-    NONE,
-    Action,
-    Listed,
-    NativeForm,
-    Region,
-    RegionKind,
-    Target,
-    placed,
-)
+from grounding_rewards.targets.target import NONE, Action, Listed, NativeForm, Region, RegionKind, Target, placed
 
 PLACES = {kind.name.lower(): kind for kind in RegionKind}
 _NUMBERS = {int, float}

@@ -168,10 +168,7 @@ UI_VISION = Benchmark(
     "ui-vision",
     "UI-Vision element grounding",
     (layouts.UI_VISION, layouts.CLAWGUI),
-    (
-        mean_of("mean of 3 kinds", "kind", {"basic": 1772, "functional": 1772, "spatial": 1935}),
-        Total(ALL_ROWS, 5479),
-    ),
+    (mean_of("mean of 3 kinds", "kind", {"basic": 1772, "functional": 1772, "spatial": 1935}), Total(ALL_ROWS, 5479)),
     (("kind",),),
     files=r"element_grounding_(basic|functional|spatial)",
     named=r"(?<![a-z])(?P<kind>basic|functional|spatial)(?![a-z])",
@@ -190,11 +187,7 @@ MMBENCH_GUI_L2 = Benchmark(
     repeated=13,
 )
 SHOWDOWN_CLICKS = Benchmark(
-    "showdown-clicks",
-    "Showdown-Clicks dev",
-    (layouts.SHOWDOWN,),
-    (Total(ALL_ROWS, 557),),
-    files=r"data",
+    "showdown-clicks", "Showdown-Clicks dev", (layouts.SHOWDOWN,), (Total(ALL_ROWS, 557),), files=r"data"
 )
 
 BENCHMARKS = {

@@ -290,9 +290,7 @@ def _tables(benchmark: Benchmark, path: Path, split: str | None, note: Note) -> 
 def _labelled(table: Table, labels: Mapping[str, str]) -> Table:
     """Return a table with further columns, ``labels``, whose values are the same in all rows."""
     return ChangedTable(
-        table,
-        lambda batch: replace(batch, rows=[{**row, **labels} for row in batch.rows]),
-        [*table.columns, *labels],
+        table, lambda batch: replace(batch, rows=[{**row, **labels} for row in batch.rows]), [*table.columns, *labels]
     )
 
 

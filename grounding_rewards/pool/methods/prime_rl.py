@@ -34,9 +34,7 @@ class DifficultyPools(Method):
     array([0.2, 1. , 1. ])
     """
 
-    pools: Sequence[Any] = setting(
-        "upper bounds, ascending, and weights", ((0.25, 0.2), (0.75, 1.0), (1.0, 0.2))
-    )  # fmt: skip
+    pools: Sequence[Any] = setting("upper bounds, ascending, and weights", ((0.25, 0.2), (0.75, 1.0), (1.0, 0.2)))
     unseen: Length = setting("the weight of samples without a scored rollout", 1.0)
     of: Average = setting(_OF, "mean")
 

@@ -335,10 +335,7 @@ def round_of(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, opt
 
 def _sweep_of_files(parts: Sequence[Round]) -> tuple[list[Round], str]:
     """Return the files that are one round at several temperatures, ascending, or the reason for none."""
-    candidates = [
-        part for part in parts
-        if len(part.temperatures) == 1 and (part.warm is not None or not part.numbers)
-    ]  # fmt: skip
+    candidates = [part for part in parts if len(part.temperatures) == 1 and (part.warm is not None or not part.numbers)]
     candidates.sort(key=lambda part: part.temperatures[0])
     warm = [part.temperatures[0] for part in candidates]
     if len(set(warm)) < 2:

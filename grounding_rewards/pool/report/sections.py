@@ -330,9 +330,7 @@ def _signal(rounds: Sequence[Numbers]) -> Iterator[Block]:
 
 def _temperature(swept: Numbers) -> Iterator[Block]:
     rows = swept["rows"]
-    labels = [
-        (f"{row['temperature']:g}", "chosen" if row["temperature"] == swept["chosen"] else "") for row in rows
-    ]  # fmt: skip
+    labels = [(f"{row['temperature']:g}", "chosen" if row["temperature"] == swept["chosen"] else "") for row in rows]
     rates: list[Point] = [
         (row["accuracy"], row["low"], row["high"], f"{percent(row['accuracy'])}, {row['verdict']}", _warm(row))
         for row in rows
@@ -394,9 +392,7 @@ def _pools(pools: Sequence[Numbers]) -> Iterator[Block]:
         funnel = [(name, (left, removed, 0, 0), f"{count(left)}{f' (-{count(removed)})' if removed else ''}")
                   for name, left, removed in steps]  # fmt: skip
         funnel.append(("the pool", (0, 0, pool["zero"], pool["positive"]), count(pool["kept"])))
-        rows = [
-            bar(name, [part / most for part in parts], map(count, parts), end) for name, parts, end in funnel
-        ]  # fmt: skip
+        rows = [bar(name, [part / most for part in parts], map(count, parts), end) for name, parts, end in funnel]
         share = "" if pool["zero_share"] is None else f", {percent(pool['zero_share'])} of them never solved"
         short = f"; {count(pool['shortfall'])} never-solved too few" if pool.get("shortfall") else ""
         kept = f"{count(pool['kept'])} of {plural(pool['samples'], 'sample')} kept{share}{short}"

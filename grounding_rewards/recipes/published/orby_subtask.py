@@ -76,8 +76,7 @@ def orby_subtask(
         reward = weighted(format=(0.1, ByRow(_verdict_tags)), **{name: (0.3, term) for name, term in verdict.items()})
     else:
         place = square if metric == "square" else ByRow(_Near(float(sigma)))
-        reward = weighted(format=(0.1, ByRow(_call_tags)), kind=(0.2, kind), place=(0.5, place),
-                          content=(0.2, content))  # fmt: skip
+        reward = weighted(format=(0.1, ByRow(_call_tags)), kind=(0.2, kind), place=(0.5, place), content=(0.2, content))
     alike = steps("content", content, edges=[1.0], values=[0.0, 1.0])
     near = steps("place" if metric == "square" else "near", square, edges=[1.0], values=[0.0, 1.0])
     return published(
