@@ -115,19 +115,21 @@ def test_an_odd_row_among_columns_is_what_it_is_with_care(rows, write):
 @pytest.mark.parametrize("form", ["dicts", "texts", "boxes"])
 def test_odd_rows_among_lone_boxes_make_the_same_table(form, monkeypatch):
     beside = {"image_size": [99, 98], "id": "q"}
-    good = [{"bbox": [row, 0, row + 1, 9], **(beside if row % 3 else {"space": "unit"})} for row in range(60)]
+    good = [{"bbox": [2, 2, 2 + row, 9], **(beside if row % 3 else {"space": "unit"})} for row in range(60)]
     odd = [
+        {"polygon": [0, 0, 9, 0, 9, 9], **beside, "model_image_size": [7, 8]},
         {"bbox": BOX, "action": {"name": "drag", "to": [3, 4]}, "space": "pixel"}, {"refusal": True, **beside},
-        {"regions": [{"bbox": BOX, "action": "tap"}, {"circle": [9, 9, 3]}], "extra": {"a": 1}}, {"bbox": [5, 5, 1, 1]},
-        {"polygon": [0, 0, 9, 0, 9, 9], **beside, "model_image_size": [7, 8]}, {"actions": []}, None, [1, 2, 3, 4], BOX,
-        {"bbox": BOX, "image_size": [0, 1]}, {"bbox": BOX, "id": 2**70}, {"bbox": BOX, "step": 3.0, "task": "t"},
+        {"regions": [{"bbox": BOX, "action": "tap"}, {"circle": [9, 9, 3]}], "extra": {"a": 1}}, {"bbox": [1, 5, 5, 1]},
+        {"actions": []}, None, [1, 2, 3, 4], BOX,
+        {"bbox": BOX, "image_size": [0, 1]}, {"bbox": [np.float64(0.5), 2, 3, 4]}, {"bbox": BOX, "id": 2**70},
+        {"bbox": BOX, "step": 3.0, "task": "t"}, {"bbox": [True, 2, 3, 4]},
     ]  # fmt: skip
-    for places in ([0], [59], [3, 4, 30], [*range(12)]):
+    for places in ([0], [59], [3, 4, 30], [*range(14)], [*range(31, 45)]):
         rows = list(good)
         for which, place in enumerate(places):
-            rows[place] = odd[(which + places[0]) % len(odd)]
+            rows[place] = odd[which]
         if form == "texts":
-            rows = list(map(json.dumps, rows))
+            rows = [json.dumps(row, default=float) for row in rows]
         elif form == "boxes":
             rows = [row.get("bbox", row) if isinstance(row, dict) else row for row in rows]
         for more in ({}, {"space": "pixel"}, {"native": gr.recipe("gelato").native}, {"label_free": True}):
@@ -137,6 +139,22 @@ def test_odd_rows_among_lone_boxes_make_the_same_table(form, monkeypatch):
                 each = Targets.from_list(rows, bad_target="abstain", **more)
             assert more or read.odd is not None
             assert parts(read) == parts(each)
+
+
+def test_cells_with_a_size_that_is_none_are_read_alone_among_boxes():
+    cells = [{"bbox": BOX, "image_size": [100, 200]} for _ in range(40)]
+    cells[7]["image_size"] = cells[9]["image_size"] = None
+    sizes = np.array([cell["image_size"] or [np.nan] * 2 for cell in cells])
+    asked = []
+
+    def make(places):
+        asked.append([*places])
+        return [cells[place] for place in places]
+
+    boxes = Boxes(np.array([BOX] * 40, dtype=float), make, {"image_size": sizes}, named=True)
+    read = Targets.from_list(boxes, space="pixel")
+    assert (asked, [*read.odd]) == ([[7, 9]], [7, 9])
+    assert [row.image_size for row in read.rows] == [None if row in (7, 9) else (100, 200) for row in range(40)]
 
 
 def parts(table):
