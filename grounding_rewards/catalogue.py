@@ -27,9 +27,8 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
 from grounding_rewards.literals import yaml_values
 from grounding_rewards.parsing import Answers, Thinking
-from grounding_rewards.plugins.config import frozen, in_full
 from grounding_rewards.plugins.loading import absolute, names_code
-from grounding_rewards.plugins.registry import makes_callables, origin, registry, thing_named, unknown
+from grounding_rewards.plugins.registry import frozen, in_full, makes_callables, origin, registry, thing_named, unknown
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.verifiers.options import checked
 

@@ -15,8 +15,8 @@ from grounding_rewards.coords.register import processors
 from grounding_rewards.coords.resizing import RESIZING, TRAINERS, pipelines
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, near
-from grounding_rewards.plugins.config import frozen, in_full
 from grounding_rewards.plugins.loading import absolute
+from grounding_rewards.plugins.registry import frozen, in_full
 from grounding_rewards.targets.columns import BadTarget
 
 LOG = logging.getLogger("grounding_rewards")

@@ -30,7 +30,7 @@ from grounding_rewards.checks.finding import Finding, Severity, command_line
 from grounding_rewards.cluster import Cluster
 from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.errors import ClusterError, RecipeError, TableError
-from grounding_rewards.plugins.config import files_named, plugins_named
+from grounding_rewards.plugins.registry import files_named, plugins_named
 from grounding_rewards.rollouts import PARSED, Reason, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.arrow_rows import ParquetTable

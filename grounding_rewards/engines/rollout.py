@@ -34,7 +34,7 @@ from grounding_rewards.engines.protocol import Engine, Running
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.shard import Made, ShardMaker, check_prompts, raised
 from grounding_rewards.errors import EngineError, GroundingRewardsError, RecipeError, TableError
-from grounding_rewards.plugins.config import files_named, plugins_named
+from grounding_rewards.plugins.registry import files_named, plugins_named
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.arrow_rows import ParquetTable
 from grounding_rewards.tables.image_files import ImageFiles

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near, short_repr
 from grounding_rewards.parsing.reading import check_patterns
-from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
-from grounding_rewards.plugins.registry import is_dialect, origin_of, registry, thing_named, unknown
+from grounding_rewards.plugins.registry import frozen, is_dialect, origin_of, registry, thing_named, unknown
 from grounding_rewards.verifiers.terms import BOUNDS, VERIFIER, is_bound, verifier, why_invalid
 
 if TYPE_CHECKING:

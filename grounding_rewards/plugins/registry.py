@@ -1,21 +1,25 @@
-"""Registry of what names stand for: the built-in dialects, recipes and so on, and those that plugins offer."""
+"""Registry of what names stand for: the built-in dialects, recipes and so on, and those that plugins offer.
+
+And options of a config as plain values that can be compared, hashed and written down, with the code that they name.
+"""
 
 from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from grounding_rewards import parsing, verifiers
 from grounding_rewards.errors import GroundingRewardsError, PluginError, RecipeError, near, short_repr
-from grounding_rewards.plugins import builtins
-from grounding_rewards.plugins.loading import current, load, names_code
+from grounding_rewards.plugins.loading import absolute, current, file_of, load, names_code
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -32,6 +36,61 @@ LOAD = "GROUNDING_REWARDS_PLUGINS"
 KINDS = ("parsers", "verifiers", "recipes", "methods", "engines", "families", "layouts")
 """Kinds of thing that a plugin may offer, as the hooks call them."""
 
+_NO_VERIFIERS = ("JudgedFormat", "StepReturn", "Verifier")  # these take functions or terms, or are the protocol
+_METHODS = """
+    answers:DispersionWeighted,RareCells cures:Cures,CuresRollouts dars:Dars
+    dart:Dart,DartProportional,DartSteps,DartStored exploration:OutcomeExploration
+    filters:Band,Every,MeanBand,MinRollouts,Source,Spread,Unsolved greso:Greso knapsack:Knapsack
+    learnability:ItemResponse,Learnability,Screening mopps:Mopps moving_target:MovingTarget
+    prime_rl:DifficultyBuffer,DifficultyPools rorecomp:RoRecomp step_returns:StepReturns target_size:TargetSize
+    variance:D3s,Pods variance_aware:VarianceAware vip:Vip xrpo:Xrpo
+"""
+_PUBLISHED = """
+    agentcpm-gui btl-ui gelato,gelato-pixel groundnext gta1 gui-g1 gui-g2 gui-r1 gui-rcpo,gui-rcpo-published infigui-g1
+    se-gui ui-agile ui-ins ui-r1,ui-r1-dast,ui-r1-e ui-rft ui-s1 ui-venus,ui-venus-navigation
+    agentfly gui-cursor gui-libra mobile-use nemo-gym orby,orby-action orby-subtask tailrl uishift
+    vigorl,vigorl-uground,vigorl-web vision-reasoner vlm-r1
+"""
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)[1:]
+
+
+def _of_recipe(module: str, name: str) -> str:
+    return f"grounding_rewards.recipes.{module.replace('-', '_')}:{name.replace('-', '_')}"
+
+
+PATHS: Mapping[str, Mapping[str, str]] = {
+    "parsers": {name.lower(): f"grounding_rewards.parsing:{name}" for name in parsing.__all__ if name.isupper()},
+    "verifiers": {
+        _snake(name): f"grounding_rewards.verifiers:{name}"
+        for name in sorted(verifiers.__all__)
+        if name[0].isupper() and name not in _NO_VERIFIERS
+    },
+    "recipes": {
+        **{name: _of_recipe(name, name) for name in ("action", "click", "composite")},
+        **{
+            name: _of_recipe(f"published.{each.partition(',')[0]}", name)
+            for each in _PUBLISHED.split()
+            for name in each.split(",")
+        },
+    },
+    "methods": {
+        "rorecomp" if name == "RoRecomp" else _snake(name): f"grounding_rewards.pool.methods.{file}:{name}"
+        for file, _, names in (each.partition(":") for each in _METHODS.split())
+        for name in names.split(",")
+    },
+    "engines": {
+        "openai": "grounding_rewards.engines.openai:OpenAI",
+        "transformers": "grounding_rewards.engines.transformers:Transformers",
+        "vllm": "grounding_rewards.engines.vllm:Vllm",
+    },
+    "families": {},  # those of families.toml are data
+    "layouts": {},  # as those of training_sets.toml
+}
+"""The import path of each built-in thing by kind and name, ``package.module:attribute``."""
+
 Offer = tuple[str, str, Any]
 """A plugin: its name, its distribution, and the module or object with the hooks."""
 
@@ -40,7 +99,7 @@ class Names(Mapping[str, Any]):
     """Things by name, in order: built-in ones, each imported when it is asked for, and what plugins offer."""
 
     def __init__(self, kind: str, offered: Mapping[str, Any]) -> None:
-        self._paths, self._offered = builtins.BUILT_IN[kind], offered
+        self._paths, self._offered = PATHS[kind], offered
         self._names = dict.fromkeys(sorted({*self._paths, *offered}))
 
     def __getitem__(self, name: str) -> Any:
@@ -371,3 +430,67 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a table such as [uground] in training_sets.toml, as a dict, or a list of them",
     ),
 }
+
+
+NAMING = ("name", "verifier", "dialect", "success", "correct")
+"""Options that may name code, in a recipe's dict form and among the arguments of verifiers."""
+
+
+class FrozenDict(dict[str, Any]):
+    """Mapping among the options of a recipe: a dict with a hash, which nothing changes."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+def frozen(value: Any) -> Any:
+    """Return a value of a config in one hashable form: mappings as ``FrozenDict``, lists as tuples, enums as text."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Mapping):
+        return FrozenDict({key: frozen(each) for key, each in value.items()})
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return tuple([frozen(each) for each in value])
+    if hasattr(value, "tolist"):  # numbers and arrays of numpy
+        return frozen(value.tolist())
+    return value
+
+
+def in_full(options: Any) -> Any:
+    """Return plain options of a recipe with the paths of the files that they name in full."""
+    return FrozenDict({key: _in_full(key, each) for key, each in options.items()})
+
+
+def _in_full(key: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return in_full(value)
+    return absolute(value) if key in NAMING and isinstance(value, str) and ".py:" in value else value
+
+
+def files_named(options: Any) -> list[Path]:
+    """Return the files of code that plain options name; what those files import is left out."""
+    files = (file_of(name) for name in _names(options))
+    return [file for file in dict.fromkeys(files) if file is not None and file.is_file()]
+
+
+def plugins_named(options: Any) -> dict[str, str]:
+    """Return the distributions of the plugins that plain options name, with their versions."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    wanted = {name.partition("/")[0] for name in _names(options) if "/" in name and ":" not in name}
+    versions = {}
+    for distribution in sorted(offer[1] for offer in registry().plugins if offer[0] in wanted) if wanted else ():
+        try:
+            versions[distribution] = version(distribution)
+        except PackageNotFoundError:  # an entry point without its distribution
+            versions[distribution] = "unknown"
+    return versions
+
+
+def _names(options: Any) -> Iterator[str]:
+    for key, value in options.items() if isinstance(options, Mapping) else ():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(each, Mapping):
+                yield from _names(each)
+            elif key in (*NAMING, "selectors") and isinstance(each, str):
+                yield each

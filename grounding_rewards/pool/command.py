@@ -18,7 +18,7 @@ from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, TableError
 from grounding_rewards.groups.spread import NO_SIGNAL
-from grounding_rewards.plugins.config import files_named, plugins_named
+from grounding_rewards.plugins.registry import files_named, plugins_named
 from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.pool.difficulties import add_difficulty
 from grounding_rewards.pool.draws import check_whole, largest_remainder

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import GroundingRewardsError, PoolError, TableError
 from grounding_rewards.groups.spread import NO_SIGNAL
-from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.named import ALLOCATION, CHOICE, SELECTOR, kind_of
-from grounding_rewards.plugins.registry import registry
+from grounding_rewards.plugins.registry import PATHS, registry
 from grounding_rewards.pool import methods
 from grounding_rewards.pool.aggregate import ALL, HISTORY, answered_by
 from grounding_rewards.pool.command import figures, source
@@ -72,7 +71,7 @@ def candidates(specs: Iterable[str | Mapping[str, Any]] = ()) -> list[Candidate]
 
     try:
         for spec in list(specs) or ["all"]:
-            chosen += map(_candidate, sorted(BUILT_IN["methods"], key=by_kind) if spec == "all" else [spec])
+            chosen += map(_candidate, sorted(PATHS["methods"], key=by_kind) if spec == "all" else [spec])
     except RecursionError:  # specifications come from JSON, nested at will
         raise PoolError("method: is nested too deep") from None
     built = {each.name for each in chosen if each.built is not None}

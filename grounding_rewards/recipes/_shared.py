@@ -11,9 +11,8 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space, sizes_needed
 from grounding_rewards.errors import RecipeError, SpaceError, near
 from grounding_rewards.parsing import Dialect
 from grounding_rewards.parsing.refusal_words import with_refusal_words
-from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.named import build
-from grounding_rewards.plugins.registry import registry
+from grounding_rewards.plugins.registry import frozen, registry
 from grounding_rewards.scoring import Deviation, Example, Recipe
 from grounding_rewards.targets.target import NativeForm
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from grounding_rewards.combine import best, weighted
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.plugins.config import frozen
+from grounding_rewards.plugins.registry import frozen
 from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import Example, Exploit, Recipe, Source
 from grounding_rewards.verifiers import ActionMatch, ActionType, Format, RefusalMatch

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from grounding_rewards.combine import best, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
-from grounding_rewards.plugins.config import frozen
+from grounding_rewards.plugins.registry import frozen
 from grounding_rewards.recipes._shared import answering_space, click_example, clicks_and, dialect_named, shown_with
 from grounding_rewards.scoring import REFUSAL, Exploit, Recipe, Source
 from grounding_rewards.verifiers import CorrectRefusal, Format, Hit

@@ -11,8 +11,8 @@ from grounding_rewards.combine import RESERVED, Combination, best, steps
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.parsing import TaggedDialect
-from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.named import build
+from grounding_rewards.plugins.registry import frozen
 from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import ACTION, KINDS, POINT, Recipe, Source
 from grounding_rewards.verifiers import (

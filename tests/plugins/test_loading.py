@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.loading import absolute, load
+from grounding_rewards.plugins.registry import frozen
 
 OWN = """
 from grounding_rewards import recipe

@@ -8,7 +8,7 @@ from importlib.metadata import version
 import pytest
 
 from grounding_rewards.plugins import registry as plugins
-from grounding_rewards.plugins.config import files_named, plugins_named
+from grounding_rewards.plugins.registry import files_named, plugins_named
 
 
 def test_files_are_named_as_they_are(tmp_path):

@@ -26,7 +26,7 @@ from grounding_rewards.parsing.published import (
     is_fenced,
 )
 from grounding_rewards.parsing.texts import as_texts, contains
-from grounding_rewards.plugins.config import frozen
+from grounding_rewards.plugins.registry import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.rollouts import Predictions, Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source

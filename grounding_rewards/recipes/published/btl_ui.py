@@ -21,7 +21,7 @@ from grounding_rewards.parsing.published import BLANK, BLINK, USUAL_BOXES, USUAL
 from grounding_rewards.parsing.readers import POINT_KEY, USUAL_NUMBER
 from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import SPACE, Texts, as_texts, compiled, contains, extract, limited
-from grounding_rewards.plugins.config import frozen
+from grounding_rewards.plugins.registry import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Source

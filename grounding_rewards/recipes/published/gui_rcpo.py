@@ -15,7 +15,7 @@ from grounding_rewards.errors import RecipeError
 from grounding_rewards.groups.consensus import SIZE, consensus_scores
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import number
-from grounding_rewards.plugins.config import frozen
+from grounding_rewards.plugins.registry import frozen
 from grounding_rewards.recipes import _shared
 from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, shown_with, written
 from grounding_rewards.rollouts import Rollouts

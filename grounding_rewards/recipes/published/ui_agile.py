@@ -12,7 +12,7 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import gate, product, weighted
 from grounding_rewards.parsing import UI_AGILE
-from grounding_rewards.plugins.config import frozen
+from grounding_rewards.plugins.registry import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, published
 from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTION, THOUGHT, read_solution
 from grounding_rewards.rollouts import Rollouts

@@ -17,7 +17,7 @@ from grounding_rewards.groups.returns import GAMMA
 from grounding_rewards.parsing.literal import UNREAD, read_json
 from grounding_rewards.parsing.published import UI_S1
 from grounding_rewards.parsing.texts import SPACE, as_texts, matches, tag_text
-from grounding_rewards.plugins.config import frozen
+from grounding_rewards.plugins.registry import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, published
 from grounding_rewards.recipes.published._solutions import clicks_with_places
 from grounding_rewards.rollouts import Reason, Rollouts

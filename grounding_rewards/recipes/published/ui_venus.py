@@ -16,7 +16,7 @@ from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import LIST_BOX, LIST_POINT, LIST_POINT_OR_REFUSAL, UI_VENUS, Dialect
 from grounding_rewards.parsing.published import BARE, FUNCTIONS, VENUS_CLOSE, VENUS_OPEN, read_call
 from grounding_rewards.parsing.texts import NUMBER, SPACE
-from grounding_rewards.plugins.config import frozen
+from grounding_rewards.plugins.registry import frozen
 from grounding_rewards.recipes._shared import listed_boxes
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Example, Exploit, Recipe, Source

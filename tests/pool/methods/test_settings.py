@@ -9,9 +9,7 @@ import pytest
 import scipy.special  # noqa: F401  its first import adds a filter of warnings
 
 from grounding_rewards.errors import PoolError, RecipeError
-from grounding_rewards.plugins.builtins import BUILT_IN
-from grounding_rewards.plugins.config import frozen
-from grounding_rewards.plugins.registry import registry
+from grounding_rewards.plugins.registry import PATHS, frozen, registry
 from grounding_rewards.pool.methods import method
 from grounding_rewards.testing import check_method
 
@@ -86,7 +84,7 @@ def test_a_wrong_value_is_named_beside_what_was_expected(name, wrong, expected):
     assert expected in said
 
 
-@pytest.mark.parametrize("name", BUILT_IN["methods"])
+@pytest.mark.parametrize("name", PATHS["methods"])
 def test_every_setting_says_what_it_means_and_refuses_what_it_is_not(name):
     made = method({"name": name, **GIVEN.get(name, {})})
     for each in dataclasses.fields(made):
@@ -166,7 +164,7 @@ FURTHER = [
 
 
 @pytest.mark.parametrize(
-    "spec", [*({"name": name, **GIVEN.get(name, {})} for name in BUILT_IN["methods"]), *FURTHER], ids=str
+    "spec", [*({"name": name, **GIVEN.get(name, {})} for name in PATHS["methods"]), *FURTHER], ids=str
 )
 def test_every_method_keeps_its_promises(spec):
     check_method(method(spec))

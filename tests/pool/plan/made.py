@@ -10,8 +10,7 @@ import pytest
 
 from grounding_rewards.plugins import named
 from grounding_rewards.plugins import registry as plugins
-from grounding_rewards.plugins.builtins import BUILT_IN
-from grounding_rewards.plugins.registry import registry
+from grounding_rewards.plugins.registry import PATHS, registry
 from grounding_rewards.pool import methods, plan
 from grounding_rewards.pool.methods import Choice
 from grounding_rewards.pool.rollouts import RolloutColumns
@@ -88,7 +87,7 @@ class Raising(methods.Method):
         raise KeyError("no\nnumber")
 
 
-SELECTED = [name for name in BUILT_IN["methods"] if named.kind_of(registry().methods[name]) == named.SELECTOR]
+SELECTED = [name for name in PATHS["methods"] if named.kind_of(registry().methods[name]) == named.SELECTOR]
 
 
 @pytest.fixture
@@ -99,4 +98,4 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     every |= {each.__name__.lower(): each for each in (Further, Budget, First, Short, Raising)}
     for module in (named, plugins, plan):
         monkeypatch.setattr(module, "registry", lambda: replace(known, methods=every))
-    monkeypatch.setattr(plan, "BUILT_IN", {"methods": every})
+    monkeypatch.setattr(plan, "PATHS", {"methods": every})

@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.plugins.builtins import BUILT_IN
+from grounding_rewards.plugins.registry import PATHS
 from grounding_rewards.pool import SampleStats, plan, sample_stats
 from grounding_rewards.pool.command import count_rollouts
 from grounding_rewards.pool.methods import Choice
@@ -174,7 +174,7 @@ def test_one_of_several_arguments_is_enough():
 
 
 def test_rows_that_methods_are_compared_with_have_other_names():
-    assert not {"control", "next", "all"} & set(BUILT_IN["methods"])
+    assert not {"control", "next", "all"} & set(PATHS["methods"])
 
 
 def test_methods_that_cannot_run_are_left_out_with_the_reason(made_up):
