@@ -84,7 +84,7 @@ def one_seed(seed: int, arms: Sequence[str], limit: int | None, quick: bool) -> 
         "sizes": {arm: [len(rows[arm]), int(stats.none_correct[rows[arm]].sum())] for arm in arms},
         "hits": {name: each["correct"] for name, each in last.items()},
         "by_source": {
-            name: {kind: [of["correct"], of["n"]] for kind, of in sorted(each["by"]["source"].items())}
+            name: {kind: [of["correct"], of["valid"]] for kind, of in sorted(each["by"]["source"].items())}
             for name, each in last.items()
         },
         "screens": size.held_out,

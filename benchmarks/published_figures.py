@@ -87,7 +87,7 @@ def compared(figure: dict[str, Any], data: Path) -> dict[str, Any]:
         f"({x!r}, {y!r})" if x == x else row["response"] for (x, y), row in zip(places.tolist(), rows, strict=True)
     ]
     by_rule = scored(rows, targets, texts, "pixel")
-    official = {"correct": figure["correct"], "n": figure["rows"], "accuracy": figure["correct"] / figure["rows"]}
+    official = {"correct": figure["correct"], "rows": figure["rows"], "accuracy": figure["correct"] / figure["rows"]}
     return {
         **{name: figure[name] for name in ("model", "benchmark", "source", "setting")},
         "official": official,
@@ -105,7 +105,7 @@ def table(figures: Sequence[dict[str, Any]]) -> str:
     lines = [heads, ["---"] * len(heads)]
     for each in figures:
         shares = [
-            f"{part['correct']} of {part['n']}, {part['accuracy']:.2%}" for part in (each["official"], each["ours"])
+            f"{part['correct']} of {part['rows']}, {part['accuracy']:.2%}" for part in (each["official"], each["ours"])
         ]
         difference = f"{round(each['difference'], 2) + 0:+.2f}"  # no -0.00
         found = [*shares, difference, str(each["apart"]), "; ".join(each["rules"])]

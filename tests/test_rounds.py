@@ -110,8 +110,8 @@ def test_results_and_reports_are_written(out: Path) -> None:
     made = result["settings"]
     assert (made["seed"], made["arm"], made["tasks"], made["steps"]) == (3, "pool", TASKS, STEPS)
     first, *later = result["held_out"]
-    assert [one["n"] for one in first["files"]] == [16]
-    assert [[one["n"] for one in each["files"]] for each in later] == [[16, 16]] * 2
+    assert [one["valid"] for one in first["files"]] == [16]
+    assert [[one["valid"] for one in each["files"]] for each in later] == [[16, 16]] * 2
     assert [each["paired"]["n"] for each in later] == [16, 16]
     for each in result["rounds"]:
         moved = each["transitions"]

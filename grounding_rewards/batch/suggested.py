@@ -30,11 +30,11 @@ _OTHER_ROWS = frozenset({"groups", "trajectories"})
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A recipe with its options, and how far it agrees with a reward function on n rows."""
+    """A recipe with its options, and how far it agrees with a reward function on rows."""
 
     recipe: str  # its name
     options: Mapping[str, Any]
-    n: int  # number of rows of the sample
+    rows: int  # number of rows of the sample
     right: int  # rows that both call right, or both wrong
     alike: int  # those of them with the same total
     correlation: float | None  # of the totals; None where one of them never varies
@@ -43,7 +43,7 @@ class Suggestion:
     @property
     def interval(self) -> tuple[float, float]:
         """Return the 95 % interval of the share of rows on whose success both agree."""
-        low, high = wilson(self.right, self.n)
+        low, high = wilson(self.right, self.rows)
         return float(low), float(high)
 
     @property

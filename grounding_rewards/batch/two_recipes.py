@@ -58,10 +58,10 @@ class DifferingRow:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of two recipes on n rows."""
+    """Agreement of two recipes on rows."""
 
     recipes: tuple[str, str]  # their names
-    n: int  # number of rows
+    rows: int  # number of rows
     alike: int  # rows with the same total
     # Rows by success of the first, then of the second: ``success[1][0]`` counts those that the first alone calls
     # right.
@@ -72,7 +72,7 @@ class Agreement:
     lost: int  # those that have a signal by the first recipe alone
     gained: int  # those that have one by the second alone
     causes: dict[str, int] = field(default_factory=dict)  # rows by cause
-    rows: dict[str, list[DifferingRow]] = field(default_factory=dict)  # the first rows of each cause
+    examples: dict[str, list[DifferingRow]] = field(default_factory=dict)  # the first rows of each cause
     seconds: tuple[float, float] = (0.0, 0.0)  # of each recipe, for all rows
 
     @property

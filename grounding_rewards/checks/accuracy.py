@@ -34,9 +34,8 @@ class Refusals:
 class Actions:
     """Counts of rows by the parts of their actions."""
 
-    n: int  # valid rows
-    types: int  # those whose type of action is right
-    placed: int  # those whose target has a place
+    types: int  # valid rows whose type of action is right
+    placed: int  # valid rows whose target has a place
     places: int  # those that hit it, whatever the action is
 
 
@@ -73,12 +72,12 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; ``refusals``, ``actions`` and ``by`` only where there are some."""
         plain: dict[str, Any] = {
-            "n": self.n,
+            "rows": self.n + self.not_valid,
+            "valid": self.n,
             "correct": self.correct,
             "accuracy": self.accuracy,
             "interval": list(self.interval),
             "parse_rate": self.parse_rate,
-            "not_valid": self.not_valid,
             "reasons": dict(self.reasons),
         }
         if self.refusals is not None:
@@ -173,7 +172,7 @@ def _count(
 def _actions(scores: Scores, places: Floats, rows: NDArray[np.int64]) -> Actions:
     rows = rows[scores.valid[rows] == 1]
     types, hit = scores.parts["type"][rows] > 0, places[rows]
-    return Actions(len(rows), int(types.sum()), int((~np.isnan(hit)).sum()), int((hit > 0).sum()))
+    return Actions(int(types.sum()), int((~np.isnan(hit)).sum()), int((hit > 0).sum()))
 
 
 def rows_by_value(column: Sequence[Any]) -> dict[str, NDArray[np.int64]]:

@@ -62,7 +62,7 @@ def compare(
     else:
         _show(found, shown)
     if found.differing:
-        terminal.warn(f"{' and '.join(found.recipes)} differ on {found.differing:,} of {plural(found.n, 'row')}")
+        terminal.warn(f"{' and '.join(found.recipes)} differ on {found.differing:,} of {plural(found.rows, 'row')}")
 
 
 def _show(found: Agreement, shown: int) -> None:
@@ -91,16 +91,16 @@ def _page(found: Agreement, file: str) -> blocks.Block:
 
 
 def _facts(found: Agreement) -> list[tuple[str, str]]:
-    n = max(found.n, 1)
+    n = max(found.rows, 1)
     (both_wrong, new_alone), (old_alone, both_right) = found.success
     correlation = "-" if found.correlation != found.correlation else f"{found.correlation:.4f}"
     facts = {
-        "rows": f"{found.n:,}",
+        "rows": f"{found.rows:,}",
         "same total": percent(found.alike / n),
         "same success": percent((both_wrong + both_right) / n),
         "correlation of totals": correlation,
         "right by both, OLD alone, NEW alone, neither": f"{both_right:,}, {old_alone:,}, {new_alone:,}, {both_wrong:,}",
-        "rows a second, OLD and NEW": ", ".join(f"{found.n / max(each, 1e-9):,.0f}" for each in found.seconds),
+        "rows a second, OLD and NEW": ", ".join(f"{found.rows / max(each, 1e-9):,.0f}" for each in found.seconds),
     }
     if found.groups:
         facts["samples with several rollouts"] = f"{found.groups:,}"
@@ -114,7 +114,7 @@ def _rows(found: Agreement, cause: str, length: int) -> list[tuple[str, ...]]:
     """Return the rows of a cause: place, response and what each of the two says."""
     return [
         (each.place, layout.clipped(each.response, length), *map(_judged, each.totals, each.right, each.said))
-        for each in found.rows[cause]
+        for each in found.examples[cause]
     ]
 
 

@@ -17,6 +17,7 @@ def init(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The settings file to write: .toml.")],
     *,
     rows: options.Rows,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write the settings with which `eval` reads rows, each with its evidence, and print the command to run next.
 
@@ -44,6 +45,8 @@ def init(
         opened.write(content)
     for each in found.unknown:
         terminal.warn(each)
-    terminal.say(
-        f"settings written to {out}; next: grounding-rewards eval {quote(str(file))} --settings {quote(str(out))}"
-    )
+    after = f"grounding-rewards eval {quote(str(file))} --settings {quote(str(out))}"
+    terminal.say(f"settings written to {out}; next: {after}")
+    if as_json:
+        lines = [{"table": each[0], "key": each[1], "value": v, "why": why} for each, (v, why) in found.lines.items()]
+        terminal.print_json({"out": str(out), "rows": found.rows, "lines": lines, "next": after})

@@ -373,6 +373,7 @@ def where(
         str,
         typer.Argument(help=f"{', '.join([*TRAINERS][:-1])} or {[*TRAINERS][-1]}.", autocompletion=lambda: [*TRAINERS]),
     ],
+    as_json: options.AsJson = False,
 ) -> None:
     """Print where a trainer's adapter is installed, as the trainer's config names it.
 
@@ -388,7 +389,9 @@ def where(
     folders = list(spec.submodule_search_locations or ()) if spec else []
     if not folders:
         raise RecipeError(f"where: there is no package {PACKAGE}; install grounding-rewards again, from its wheel")
-    for line in TRAINERS[trainer]:
-        folder = Path(folders[0]).absolute()
-        printed = line.format(package=PACKAGE, folder=folder, file=folder / f"{trainer}.py")
-        terminal.results().write(terminal.printable(printed) + "\n")
+    folder = Path(folders[0]).absolute()
+    places = [line.format(package=PACKAGE, folder=folder, file=folder / f"{trainer}.py") for line in TRAINERS[trainer]]
+    if as_json:
+        terminal.print_json({"places": places})
+    else:
+        terminal.results().writelines(f"{terminal.printable(place)}\n" for place in places)

@@ -55,7 +55,7 @@ def suggest_recipes(
     with terminal.progress(f"trying recipes on {table.path.name}") as advance:
         found = suggest(table, scorer, chosen.get("target_space"), advance=advance)
     if as_json:
-        terminal.print_json({"rows": found[0].n if found else 0, "recipes": [each.to_dict() for each in found]})
+        terminal.print_json({"rows": found[0].rows if found else 0, "recipes": [each.to_dict() for each in found]})
     elif found:
         _show(found)
     if not found:
@@ -77,7 +77,7 @@ def suggest_recipes(
         for line, trainers in lines.items():
             terminal.say(f"in a launch of {', '.join(trainers)}: {line}")
         line = command_line_of(file, reward, best.recipe, best.options)
-        terminal.say(f"{best.n - best.alike:,} of {best.n:,} rows differ from {best.recipe}; next: {line}")
+        terminal.say(f"{best.rows - best.alike:,} of {best.rows:,} rows differ from {best.recipe}; next: {line}")
 
 
 def _show(found: list[Suggestion]) -> None:
@@ -85,7 +85,7 @@ def _show(found: list[Suggestion]) -> None:
     rows = [
         (
             each.recipe, " ".join(f"{name}={option_text(value)}" for name, value in each.options.items()),
-            percent(each.right / each.n), layout.interval(*each.interval), percent(each.alike / each.n),
+            percent(each.right / each.rows), layout.interval(*each.interval), percent(each.alike / each.rows),
             "-" if each.correlation is None else f"{each.correlation:.4f}",
         )
         for each in found

@@ -74,8 +74,8 @@ def test_each_difference_has_a_cause(capsys, files):
     found = result_of(out)
     expected = [cause for cause in ROWS.values() if cause]
     assert found["causes"] == {cause: expected.count(cause) for cause in CAUSES if cause in expected}
-    assert (found["n"], found["alike"], found["success"]) == (8, 5, [[4, 2], [1, 1]])
-    (row,) = found["rows"]["border"]
+    assert (found["rows"], found["alike"], found["success"]) == (8, 5, [[4, 2], [1, 1]])
+    (row,) = found["examples"]["border"]
     assert row["place"].endswith("rows.jsonl, row 7 (line 8)")
     assert (row["response"], row["totals"], row["right"], row["said"]) == (
         "(300,150)", [0, 1], [False, True], ["", "OK"],

@@ -86,12 +86,12 @@ def test_nothing_at_all():
     scores, refusals = scored(["(5, 5)"], [{"bbox": [1]}], bad_target="abstain")
     plain = evaluate(scores, refusals=refusals).to_dict()
     assert plain == {
-        "n": 0,
+        "rows": 1,
+        "valid": 0,
         "correct": 0,
         "accuracy": None,
         "interval": [0.0, 1.0],
         "parse_rate": None,
-        "not_valid": 1,
         "reasons": {"BAD_TARGET": 1},
         "refusals": {"targets": 0, "correct": 0, "false_clicks": 0, "false_refusals": 0},
     }
@@ -169,8 +169,8 @@ def test_whole_actions_have_types_and_places_of_their_own():
          for row, (response, target) in enumerate(rows)],
         "action", response_space="pixel", bad_target="abstain", by="kind",
     )  # fmt: skip
-    assert found.actions == Actions(n=5, types=3, placed=4, places=2)
-    assert found.to_dict()["actions"] == {"n": 5, "types": 3, "placed": 4, "places": 2}
-    assert found.by["kind"]["0"].actions == Actions(n=3, types=2, placed=2, places=2)
-    assert merge([found, found]).actions == Actions(n=10, types=6, placed=8, places=4)
+    assert found.actions == Actions(types=3, placed=4, places=2)
+    assert found.to_dict()["actions"] == {"types": 3, "placed": 4, "places": 2}
+    assert found.by["kind"]["0"].actions == Actions(types=2, placed=2, places=2)
+    assert merge([found, found]).actions == Actions(types=6, placed=8, places=4)
     assert gr.evaluate([{"response": "(5, 5)", "target": BOX}], "action", response_space="pixel").actions is None

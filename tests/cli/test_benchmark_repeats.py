@@ -41,7 +41,7 @@ def rolled_out(rows, times=1):
 def test_rollouts_count_each_sample_once_and_a_note_says_so(run, tmp_path, times):
     rows = rolled_out(l2(), times)
     entry, totals = evaluated(run, "mmbench-gui-l2", write_rows(tmp_path / "rollouts.jsonl", *rows))
-    assert (entry["n"], totals["all rows"]["rows"]) == (3581 * times, 3594)
+    assert (entry["valid"], totals["all rows"]["of"]) == (3581 * times, 3594)
     assert totals["all rows"]["accuracy"] == 1774 / 3581
     assert totals["all rows"]["interval"] == pytest.approx([float(end) for end in wilson(1774, 3581)], abs=2e-16)
     assert totals["Average"]["accuracy"] == (1774 / 1787 + 0 / 1794) / 2
@@ -92,11 +92,11 @@ def test_repeats_may_differ_in_what_names_no_sample(run, tmp_path):
         file = write_rows(tmp_path / f"{number}.jsonl", *each)
         _, totals = evaluated(run, "mmbench-gui-l2", folder, "--predictions", file)
         assert totals["Average"]["cells"] == {
-            "basic": {"correct": 1787, "n": 1787}, "advanced": {"correct": 1807, "n": 1807},
+            "basic": {"correct": 1787, "rows": 1787}, "advanced": {"correct": 1807, "rows": 1807},
         }  # fmt: skip
     unanswered = write_rows(tmp_path / "few.jsonl", *answers[2013:])
     _, totals = evaluated(run, "mmbench-gui-l2", folder, "--predictions", unanswered)
-    assert (totals["all rows"]["correct"], totals["all rows"]["n"]) == (3594 - 2013, 3594)
+    assert (totals["all rows"]["correct"], totals["all rows"]["rows"]) == (3594 - 2013, 3594)
 
 
 def test_a_kind_tells_rows_of_ui_vision_apart_and_how_many_repeat_is_not_known(run, tmp_path):
@@ -163,7 +163,10 @@ def test_a_group_of_the_benchmark_goes_before_a_column_of_its_name(run, tmp_path
     assert "note: --by category: a group of OSWorld-G itself, which is always shown\n" in result.err
     (entry,) = result_of(run(*words, "--json").out)
     assert [*entry["by"]] == ["category", "box_type"]
-    assert {name: part["n"] for name, part in entry["by"]["category"].items()} == {"(none)": 563, "text_matching": 1}
+    assert {name: part["valid"] for name, part in entry["by"]["category"].items()} == {
+        "(none)": 563,
+        "text_matching": 1,
+    }
 
 
 def test_a_point_left_of_and_above_the_image_is_diagnosed_as_the_refusal_it_is(run, tmp_path):
@@ -180,7 +183,7 @@ def test_a_sample_without_a_response_for_another_cause_is_missing(run, tmp_path)
     rows = [row | further for row in rolled_out(l2())]
     rows[0] |= {"response": None, "problem": "no reply from the server (503)"}
     entry, totals = evaluated(run, "mmbench-gui-l2", write_rows(tmp_path / "down.jsonl", *rows))
-    assert (entry["n"], entry["left_out"], totals["all rows"]["accuracy"]) == (3580, 1, None)
+    assert (entry["valid"], entry["left_out"], totals["all rows"]["accuracy"]) == (3580, 1, None)
     assert totals["all rows"]["missing"] == "14 of 3594 rows are missing"
     assert (
         "1 of 3,581 rows has no response for a cause that is not the model's ('no reply from the server (503)'); it is "

@@ -45,10 +45,10 @@ class TestScreenSpot:
         assert [*totals] == ["mean of 6 cells", "all rows"]
         mean = totals["mean of 6 cells"]
         assert (mean["accuracy"], mean["interval"], mean["missing"]) == (0.5, None, "")
-        assert mean["cells"]["mobile / icon"] == {"correct": 0, "n": 229}
-        assert (totals["all rows"]["correct"], totals["all rows"]["n"]) == (607, 1272)
+        assert mean["cells"]["mobile / icon"] == {"correct": 0, "rows": 229}
+        assert (totals["all rows"]["correct"], totals["all rows"]["rows"]) == (607, 1272)
         assert totals["all rows"]["interval"] == pytest.approx([0.4498, 0.5047], abs=1e-4)
-        platforms = {name: (part["correct"], part["n"]) for name, part in entry["by"]["platform"].items()}
+        platforms = {name: (part["correct"], part["valid"]) for name, part in entry["by"]["platform"].items()}
         assert platforms == {"mobile": (273, 502), "web": (0, 436), "desktop": (334, 334)}
 
     def test_v2_has_all_rows_first_and_the_platform_of_the_file(self, run, tmp_path):
@@ -58,7 +58,7 @@ class TestScreenSpot:
         entry, totals = evaluated(run, "screenspot-v2", folder)
         assert [*totals] == ["all rows", "mean of 6 cells"]
         assert totals["all rows"]["accuracy"] == totals["mean of 6 cells"]["accuracy"] == 1.0
-        assert {name: part["n"] for name, part in entry["by"]["platform x type"].items()} == V2
+        assert {name: part["valid"] for name, part in entry["by"]["platform x type"].items()} == V2
 
     def test_files_may_be_named_one_by_one(self, run, tmp_path):
         folder = as_json(tmp_path / "v1", screenspot(V1))
@@ -70,7 +70,7 @@ class TestScreenSpot:
         (folder / "screenspot_web.json").unlink()
         entry, totals = evaluated(run, "screenspot", folder)
         mean = totals["mean of 6 cells"]
-        assert (mean["accuracy"], mean["share"], mean["n"], mean["rows"]) == (None, 1.0, 836, 1272)
+        assert (mean["accuracy"], mean["share"], mean["rows"], mean["of"]) == (None, 1.0, 836, 1272)
         text = "ScreenSpot, mean of 6 cells and all rows: 436 of 1272 rows are missing, so no figure of the benchmark"
         assert entry["warnings"] == [text]
         assert entry["benchmark"]["notes"][0] == text
@@ -85,11 +85,11 @@ class TestScreenSpot:
         rows = [{**row, "data_source": each, "response": HIT} for each in sources]
         file = write_rows(tmp_path / "test.jsonl", *rows)
         entry, _ = evaluated(run, "screenspot", file)
-        assert {name: part["n"] for name, part in entry["by"]["platform"].items()} == {
+        assert {name: part["valid"] for name, part in entry["by"]["platform"].items()} == {
             "web": 2, "desktop": 1, "mobile": 1,
         }  # fmt: skip
         entry, _ = evaluated(run, "screenspot-v2", file)
-        assert entry["by"]["platform"]["(none)"]["n"] == 1  # shops are on all platforms there
+        assert entry["by"]["platform"]["(none)"]["valid"] == 1  # shops are on all platforms there
         pixels = write_rows(tmp_path / "pixels.jsonl", *({**each, "bbox": BOX} for each in rows))
         assert evaluated(run, "screenspot-v2", pixels)[0]["correct"] == 4
 
@@ -99,7 +99,7 @@ class TestScreenSpot:
             "group": "Dev", "data_type": "icon", "data_source": "windows", "response": "(39, 49)",
         }  # fmt: skip
         entry, _ = evaluated(run, "screenspot-v2", write_rows(tmp_path / "copy.jsonl", row, {**row, "response": MISS}))
-        assert (entry["correct"], entry["by"]["platform x type"]["desktop / icon"]["n"]) == (1, 2)
+        assert (entry["correct"], entry["by"]["platform x type"]["desktop / icon"]["valid"]) == (1, 2)
 
 
 class TestScreenSpotPro:
@@ -113,7 +113,7 @@ class TestScreenSpotPro:
         entry, totals = evaluated(run, "screenspot-pro", folder, "--predictions", answers)
         assert entry["joined"]["annotations"] == 1581
         assert (totals["all rows"]["correct"], totals["all rows"]["accuracy"]) == (977, 977 / 1581)
-        cells = {name: (part["correct"], part["n"]) for name, part in entry["by"]["group x ui_type"].items()}
+        cells = {name: (part["correct"], part["valid"]) for name, part in entry["by"]["group x ui_type"].items()}
         assert (cells["CAD / text"], cells["CAD / icon"], len(cells)) == ((197, 197), (0, 64), 12)
         assert [*entry["by"]] == ["group x ui_type", "group", "application", "platform", "ui_type"]
 
@@ -140,7 +140,7 @@ class TestScreenSpotPro:
         row = {"sample_id": "a", "target": {"bbox": BOX}, "image_size": [1000, 1000], "ui_type": "text"}
         file = write_rows(tmp_path / "rollouts.jsonl", {**row, "response": HIT}, {**row, "response": MISS})
         entry, totals = evaluated(run, "screenspot-pro", file)
-        assert (totals["all rows"]["share"], entry["by"]["ui_type"]["text"]["n"]) == (0.5, 2)
+        assert (totals["all rows"]["share"], entry["by"]["ui_type"]["text"]["valid"]) == (0.5, 2)
 
 
 class TestOSWorldG:
@@ -154,9 +154,9 @@ class TestOSWorldG:
         (folder / "classification_result.json").write_text(json.dumps({"classified": categories, "unclassified": []}))
         entry, totals = evaluated(run, "osworld-g", folder)
         assert [*totals] == ["without refusals", "with refusals"]
-        assert (totals["without refusals"]["correct"], totals["without refusals"]["n"]) == (510, 510)
-        assert (totals["with refusals"]["correct"], totals["with refusals"]["n"]) == (513, 564)
-        counts = {name: (part["correct"], part["n"]) for name, part in entry["by"]["category"].items()}
+        assert (totals["without refusals"]["correct"], totals["without refusals"]["rows"]) == (510, 510)
+        assert (totals["with refusals"]["correct"], totals["with refusals"]["rows"]) == (513, 564)
+        counts = {name: (part["correct"], part["valid"]) for name, part in entry["by"]["category"].items()}
         assert counts == {"(none)": (511, 562), "text_matching": (2, 2), "refusal": (1, 1)}
         assert entry["refusals"] == {"targets": 54, "correct": 3, "false_clicks": 51, "false_refusals": 0}
         assert run("eval", folder, "--benchmark", "osworld-g", *PIXEL).err.splitlines()[0] == (
@@ -171,7 +171,7 @@ class TestOSWorldG:
             row["prediction"] = answer
         file = write_rows(tmp_path / "rows.jsonl", *rows)
         entry, _ = evaluated(run, "osworld-g", file, "--by", "box_type")
-        assert [(part["correct"], part["n"]) for part in entry["by"]["box_type"].values()] == [(2, 3), (1, 3)]
+        assert [(part["correct"], part["valid"]) for part in entry["by"]["box_type"].values()] == [(2, 3), (1, 3)]
         assert entry["recipe"] == {"name": "click", "polygon": "half_open", "response_space": "pixel"}
         entry, _ = evaluated(run, "osworld-g", file, "--by", "box_type", "--option", "polygon=inclusive")
         assert entry["by"]["box_type"]["polygon"]["correct"] == 3
@@ -193,8 +193,8 @@ def test_ui_vision_is_the_mean_of_three_files(run, tmp_path):
     folder = as_json(tmp_path / "ui", {f"element_grounding_{name}": rows for name, rows in files.items()})
     entry, totals = evaluated(run, "ui-vision", folder)
     assert totals["mean of 3 kinds"]["accuracy"] == pytest.approx((2 + 1 / 1935) / 3)
-    assert (totals["all rows"]["correct"], totals["all rows"]["n"]) == (3545, 5479)
-    assert entry["by"]["kind"]["spatial"]["n"] == 1935
+    assert (totals["all rows"]["correct"], totals["all rows"]["rows"]) == (3545, 5479)
+    assert entry["by"]["kind"]["spatial"]["valid"] == 1935
     words = (folder / "element_grounding_basic.json", "--by", "category")
     assert evaluated(run, "ui-vision", *words)[1]["mean of 3 kinds"]["accuracy"] is None
 
@@ -206,7 +206,10 @@ def test_shards_in_parquet_with_their_images(run, tmp_path):
             path = tmp_path / f"element_grounding_{kind}-0000{shard}-of-00002.parquet"
             pq.write_table(pa.Table.from_pylist(part), path)
     entry, totals = evaluated(run, "ui-vision", tmp_path)
-    assert totals["mean of 3 kinds"]["cells"] == {"basic": {"correct": 3, "n": 3}, "spatial": {"correct": 4, "n": 4}}
+    assert totals["mean of 3 kinds"]["cells"] == {
+        "basic": {"correct": 3, "rows": 3},
+        "spatial": {"correct": 4, "rows": 4},
+    }
     assert entry["columns"]["image_size"] == "image_size"
 
 
@@ -219,7 +222,7 @@ def test_mmbench_is_the_mean_of_basic_and_advanced(run, tmp_path):
     entry, totals = evaluated(run, "mmbench-gui-l2", as_json(tmp_path / "l2", {"L2_annotations": rows}))
     assert totals["Average"]["accuracy"] == pytest.approx((1 + 1 / 1807) / 2)
     assert totals["all rows"]["accuracy"] == 1788 / 3594
-    assert entry["by"]["grounding_type x platform x data_type"]["basic / os_windows / icon"]["n"] == 1787
+    assert entry["by"]["grounding_type x platform x data_type"]["basic / os_windows / icon"]["valid"] == 1787
 
 
 @pytest.mark.parametrize("recipe", ["click", "action"])
@@ -236,7 +239,7 @@ def test_mmbench_judges_borders_in_shares_of_the_image(run, tmp_path, recipe):
     ]
     words = ("--benchmark", "mmbench-gui-l2", "--recipe", recipe, "--response-space", "thousandths", "--json")
     totals = result_of(run("eval", write_rows(tmp_path / "rows.jsonl", *rows), *words).out)[0]["benchmark"]["totals"]
-    assert [(each["correct"], each["n"]) for each in totals] == [(2, 3), (2, 3)]
+    assert [(each["correct"], each["rows"]) for each in totals] == [(2, 3), (2, 3)]
 
 
 def test_showdown_is_a_csv_file(run, tmp_path):
@@ -247,7 +250,7 @@ def test_showdown_is_a_csv_file(run, tmp_path):
     (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
     for words in ([tmp_path], [tmp_path / "data.csv"]):
         entry, totals = evaluated(run, "showdown-clicks", *words)
-        assert (totals["all rows"]["correct"], totals["all rows"]["n"]) == (31, 557)
+        assert (totals["all rows"]["correct"], totals["all rows"]["rows"]) == (31, 557)
         assert entry["columns"]["target"] == "x1,y1,x2,y2"
 
 
@@ -276,7 +279,7 @@ CLAW = {
 @pytest.mark.parametrize("name", CLAW)
 def test_outputs_of_clawgui_eval_are_rows_of_the_benchmark(run, tmp_path, name):
     counts = [
-        [(each["name"], each["correct"], each["n"]) for each in evaluated(run, name, path)[0]["benchmark"]["totals"]]
+        [(each["name"], each["correct"], each["rows"]) for each in evaluated(run, name, path)[0]["benchmark"]["totals"]]
         for path in (
             write_rows(tmp_path / "own.jsonl", *CLAW[name]),
             write_rows(tmp_path / "claw.jsonl", *map(claw, CLAW[name])),
@@ -329,7 +332,7 @@ def test_a_familys_answers_are_read_as_its_authors_do(run, tmp_path, name, famil
     rows = [{**made, "id": at, "index": at, "prediction": text} for at, text in enumerate([right, wrong])]
     file = write_rows(tmp_path / "rows.jsonl", *rows)
     (entry,) = result_of(run("eval", file, "--benchmark", name, "--family", family, "--json").out)
-    assert (entry["correct"], entry["n"]) == (1, 2)
+    assert (entry["correct"], entry["valid"]) == (1, 2)
     alone = write_rows(tmp_path / "alone.jsonl", rows[0])
     (entry,) = result_of(run("eval", alone, "--benchmark", name, "--family", family, "--json").out)
     assert entry["correct"] == 1
@@ -339,4 +342,4 @@ def test_a_familys_refusal_is_one_where_the_benchmark_asks_for_it(run, tmp_path)
     rows = [{**row, "id": at, "prediction": "[-1,-1]"} for at, row in enumerate(osworld(["refusal", "bbox"]))]
     file = write_rows(tmp_path / "rows.jsonl", *rows)
     (entry,) = result_of(run("eval", file, "--benchmark", "osworld-g", "--family", "ui_venus_1_5", "--json").out)
-    assert (entry["correct"], entry["n"], entry["refusals"]["targets"]) == (1, 2, 1)
+    assert (entry["correct"], entry["valid"], entry["refusals"]["targets"]) == (1, 2, 1)

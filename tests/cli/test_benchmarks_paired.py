@@ -38,7 +38,7 @@ def rows_of(folder):
 def test_folders_of_two_models(run, files):
     (one, other), paired = compared(run, "screenspot-v2", *files)
     assert [one["file"], other["file"]] == list(map(str, files)) == paired["files"]
-    assert [(each["correct"], each["n"]) for each in (one, other)] == [(9, 9), (5, 9)]
+    assert [(each["correct"], each["valid"]) for each in (one, other)] == [(9, 9), (5, 9)]
     assert other["by"]["platform"]["desktop"]["correct"] == 0
 
     assert (paired["n"], paired["only_first"], paired["only_second"]) == (9, 4, 0)
@@ -58,7 +58,7 @@ def test_two_files_of_predictions(run, files, tmp_path):
     words = [word for path in answers for word in ("--predictions", path)]
     (one, other), paired = compared(run, "screenspot-v2", as_json(tmp_path / "bare", bare), *words)
     assert [one["file"], other["file"]] == list(map(str, answers))
-    assert [(each["correct"], each["n"]) for each in (one, other)] == [(9, 9), (5, 9)]
+    assert [(each["correct"], each["valid"]) for each in (one, other)] == [(9, 9), (5, 9)]
     assert (paired["only_first"], paired["only_second"]) == (4, 0)
 
 

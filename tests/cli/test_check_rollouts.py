@@ -41,7 +41,7 @@ def test_groups_are_counted_and_the_variance_inside_them_is_explained(run: Runne
         "groups": 4, "equal": 2, "right": 1, "wrong": 1, "form": pytest.approx(0.5), "place": pytest.approx(0.5),
     }  # fmt: skip
     assert result["reasons"] == {"OK": 8, "NO_ANSWER": 1}
-    assert {name: part["n"] for name, part in result["by"]["target size"].items()} == {"0.1 to 1 %": 9}
+    assert {name: part["valid"] for name, part in result["by"]["target size"].items()} == {"0.1 to 1 %": 9}
 
 
 def test_rounds_of_a_sample_are_groups_of_their_own(run: Runner, tmp_path: Path) -> None:

@@ -50,15 +50,15 @@ def test_parquet_reads_only_what_it_needs(run, tmp_path):
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
     words = ("eval", tmp_path / "a.parquet", "--response-space", "thousandths", "--by", "kind", "--json")
     found = result_of(run(*words).out)[0]
-    assert (found["n"], found["correct"], list(found["by"]["kind"])) == (1, 1, ["a", "b"])
+    assert (found["valid"], found["correct"], list(found["by"]["kind"])) == (1, 1, ["a", "b"])
 
 
 def test_batches_add_up(run, tmp_path):
     rows = [row("(5, 5)" if number % 4 else "hm", kind=str(number % 3)) for number in range(20_000)]
     source = write_rows(tmp_path / "a.jsonl", *rows)
     found = result_of(run("eval", source, "--response-space", "pixel", "--by", "kind", "--json").out)[0]
-    assert (found["n"], found["correct"], found["parse_rate"]) == (20_000, 15_000, 0.75)
-    assert {value: part["n"] for value, part in found["by"]["kind"].items()} == {"0": 6667, "1": 6667, "2": 6666}
+    assert (found["valid"], found["correct"], found["parse_rate"]) == (20_000, 15_000, 0.75)
+    assert {value: part["valid"] for value, part in found["by"]["kind"].items()} == {"0": 6667, "1": 6667, "2": 6666}
 
 
 @pytest.mark.slow

@@ -96,4 +96,4 @@ def test_the_consensus_of_rollouts_across_the_files_of_a_directory(run, tmp_path
         result_of(run("eval", file, *CLICK, "--consensus", "--json").out)[0] for file in (tmp_path / "run", whole)
     )
     assert {**parted, "file": ""} == {**one, "file": ""}
-    assert (one["n"], one["correct"], one["singles"]["rollouts"]) == (4, 2, 13)
+    assert (one["valid"], one["correct"], one["singles"]["rollouts"]) == (4, 2, 13)

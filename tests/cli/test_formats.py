@@ -57,7 +57,7 @@ def outcome(run, source, name):
 def test_all_formats_score_alike(run, tmp_path, name):
     rows = rows_of(name)
     expected, scores = outcome(run, write(tmp_path, "parquet", rows), name)
-    assert 0 < expected["correct"] < expected["n"] == len(rows)
+    assert 0 < expected["correct"] < expected["valid"] == len(rows)
     for suffix in OTHERS:
         evaluated, scored = outcome(run, write(tmp_path, suffix, rows), name)
         assert evaluated == expected, suffix
@@ -135,7 +135,7 @@ def test_what_a_shell_passes(tmp_path):
     write_rows(tmp_path / "in.jsonl", *rows_of("click"))
     line = f'"$0" -m grounding_rewards eval <(cat in.jsonl) {" ".join(CLICK)} --json'
     done = subprocess.run(["bash", "-c", line, sys.executable], capture_output=True, cwd=tmp_path, timeout=60)
-    assert (done.returncode, result_of(done.stdout)[0]["n"]) == (0, 12)
+    assert (done.returncode, result_of(done.stdout)[0]["valid"]) == (0, 12)
 
 
 def test_training_data_from_a_stream_cannot_be_named_either(run, tmp_path, monkeypatch):

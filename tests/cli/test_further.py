@@ -104,5 +104,5 @@ def test_a_target_that_cannot_be_read_joins_no_sample(run, tmp_path):
     rows = [{"response": "(1, 1)", "target": each} for each in ({"id": "a"}, {"id": "a"}, {"idd": "a"}, {"ie": "a"})]
     source = write_rows(tmp_path / "in.jsonl", *rows)
     (found,) = result_of(run("eval", source, *RCPO, "--bad-target", "abstain", "--json").out)
-    assert (found["n"], found["correct"], found["not_valid"]) == (2, 2, 2)
+    assert (found["rows"], found["valid"], found["correct"]) == (4, 2, 2)
     assert "row 2 (line 3): target of row 2, field 'idd'" in run.error("eval", source, *RCPO)

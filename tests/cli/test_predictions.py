@@ -56,9 +56,9 @@ def test_formats_on_both_sides(run, tmp_path, first, second):
     for name, rows, suffix in zip(names, (SAMPLES, ANSWERS), (first, second), strict=True):
         name.write_bytes(FORMATS[suffix](rows))
     figures = evaluated(run, *names, "--by", "kind", "--by", "model")
-    assert (figures["joined"], figures["n"], figures["correct"]) == (COUNTS, 3, 1)
+    assert (figures["joined"], figures["valid"], figures["correct"]) == (COUNTS, 3, 1)
     assert figures["reasons"] == {"OK": 2, "NO_ANSWER": 1}
-    counts = {value: (part["n"], part["correct"]) for value, part in figures["by"]["kind"].items()}
+    counts = {value: (part["valid"], part["correct"]) for value, part in figures["by"]["kind"].items()}
     assert counts == {"text": (2, 1), "icon": (1, 0)}
 
 
@@ -158,7 +158,7 @@ def test_published_files_in_two(run, tmp_path, name):
     words = ("--predictions", write_rows(tmp_path / "answers.jsonl", *answers), "--id", "sample_id=question")
     words = (*words, "--response-space", published.space(published.FOLDER / name), "--recipe", "click")
     (figures,) = result_of(run("eval", tmp_path / "samples.json", *words, "--json").out)
-    assert (figures["correct"], figures["n"], figures["warnings"]) == (*published.CORRECT[name], [])
+    assert (figures["correct"], figures["valid"], figures["warnings"]) == (*published.CORRECT[name], [])
     assert figures["joined"]["annotations"] == figures["joined"]["predictions"] == len(rows)
     assert run("score", tmp_path / "samples.json", *words, "--out", tmp_path / "out.jsonl").code == 0
     scored = read_rows(tmp_path / "out.jsonl")

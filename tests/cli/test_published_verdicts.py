@@ -111,7 +111,7 @@ def test_rows_in_the_benchmarks_own_layout_have_the_same_verdicts(run, name, lay
         del row["target"]
     result = run("eval", write_rows(tmp_path / name, *rows), "--response-space", space(FOLDER / name), "--json")
     found = result_of(result.out)[0]
-    assert (found["correct"], found["n"]) == CORRECT[name]
+    assert (found["correct"], found["valid"]) == CORRECT[name]
     assert result.err.startswith(f"note: rows as in {'ScreenSpot-Pro' if layout is as_pro else 'OSWorld-G'}: ")
 
 
@@ -134,7 +134,7 @@ def test_files_of_pro_and_answers_to_them_have_the_published_figure(run, tmp_pat
     entry = result_of(run("eval", folder, "--benchmark", "screenspot-pro", *words, "--json").out)[0]
     assert len(applications) == 26
     assert entry["benchmark"]["totals"][0]["accuracy"] == 786 / 1581
-    assert {kind: (part["correct"], part["n"]) for kind, part in entry["by"]["ui_type"].items()} == {
+    assert {kind: (part["correct"], part["valid"]) for kind, part in entry["by"]["ui_type"].items()} == {
         "text": (637, 977), "icon": (149, 604),
     }  # fmt: skip
 
@@ -149,7 +149,7 @@ def test_false_clicks_where_the_model_should_refuse(run):
 def test_by_a_field_of_lists(run):
     words = ("--response-space", "thousandths", "--by", "gui_types", "--json")
     found = result_of(run("eval", FOLDER / "osworld-g-gelato-30b-refusal.jsonl", *words).out)[0]["by"]["gui_types"]
-    assert {value: (found[value]["n"], found[value]["correct"]) for value in ("Label", "Icon", "Slider")} == {
+    assert {value: (found[value]["valid"], found[value]["correct"]) for value in ("Label", "Icon", "Slider")} == {
         "Label": (261, 210),
         "Icon": (245, 170),
         "Slider": (23, 4),

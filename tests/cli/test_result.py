@@ -14,10 +14,9 @@ from tests.cli.every_command import COMMANDS, words_of, write_inputs
 
 SCHEMA = json.loads(files("grounding_rewards.cli").joinpath("result.schema.json").read_text("utf-8"))
 KEYS = ["command", "version", "settings", "inputs", "result", "notes", "findings"]
-WITHOUT = {"where", "init"}
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - WITHOUT))
+@pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_prints_one_object(run, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     write_inputs(tmp_path)
@@ -29,6 +28,18 @@ def test_every_command_prints_one_object(run, tmp_path, monkeypatch, name):
     assert whole["notes"] == [line[6:] for line in result.err.splitlines() if line.startswith("note: ")]
     warned = [each["message"] for each in whole["findings"] if each["severity"] == "warning"]
     assert len(warned) == len([line for line in result.err.splitlines() if line.startswith("warning: ")])
+
+
+def test_results_of_init_and_where(run, tmp_path):
+    file, out = write_rows(tmp_path / "in.jsonl", *[HIT] * 9), tmp_path / "s.toml"
+    found = json.loads(run("init", file, "--out", out, "--json").out)["result"]
+    assert (found["out"], found["rows"], found["lines"][0]) == (
+        str(out), 9, {"table": "recipe", "key": "name", "value": "click", "why": "hits of a click's place count"},
+    )  # fmt: skip
+    assert found["next"] == f"grounding-rewards eval {file} --settings {out}"
+    assert json.loads(run("where", "areal", "--json").out)["result"] == {
+        "places": ["grounding_rewards_adapters.areal.reward"]
+    }
 
 
 def test_settings_inputs_and_findings_of_eval(run, tmp_path):

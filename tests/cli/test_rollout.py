@@ -163,7 +163,7 @@ def test_eval_compares_both_answers_and_other_commands_judge_the_last(run: Runne
         settings=RolloutSettings(n=1, zoom="0.5"), recipe=gr.recipe("click", response_space="thousandths"),
     )  # fmt: skip
     whole = result_of(run("eval", tmp_path / "out", "--paired", *space, "--json").out)
-    assert [(each["n"], each["accuracy"]) for each in whole["files"]] == [(9, 0.0), (9, 1.0)]
+    assert [(each["valid"], each["accuracy"]) for each in whole["files"]] == [(9, 0.0), (9, 1.0)]
     paired = whole["paired"]
     assert (paired["n"], paired["difference"], paired["only_second"], paired["images"]) == (9, 1.0, 9, 9)
     assert paired["files"] == [f"{tmp_path / 'out'}, first answers", str(tmp_path / "out")]

@@ -101,4 +101,4 @@ def test_rollout_score_and_eval_judge_alike(run, tmp_path, name, pair):
     assert [row["acc"] for row in scored] == ([0, 0, 0] if name in NEVER else [1, 0, 0])
     for again in ([answered, *words, *where], [out, *words]):  # the table says the space of its targets
         (entry,) = result_of(run("eval", *again, "--json").out)
-        assert (entry["n"], entry["correct"]) == (3, sum(row["acc"] for row in scored))
+        assert (entry["valid"], entry["correct"]) == (3, sum(row["acc"] for row in scored))

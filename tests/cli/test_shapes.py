@@ -56,7 +56,7 @@ def test_a_hit_in_json_lines_and_parquet(run, tmp_path, name):
         result = run("eval", file, *PIXEL, "--json")
         assert result.code == 0, result.err
         (entry,) = result_of(result.out)
-        assert (entry["correct"], entry["n"]) == (1, 2), result.err
+        assert (entry["correct"], entry["valid"]) == (1, 2), result.err
 
 
 @pytest.mark.parametrize("file", ["in.jsonl", "in.parquet"])

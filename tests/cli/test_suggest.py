@@ -49,7 +49,7 @@ def test_a_regex_and_a_box_test_are_a_click_with_its_space_and_its_weight(run: R
     suggested(run, f"{own}:reward", "--out", str(out))
     settings = {"recipe": {"name": "click", "format_weight": 0.3}, "answers": {"response_space": "thousandths"}}
     assert json.loads(out.read_text()) == settings
-    assert result_of(run("eval", ROLLOUTS, "--settings", out, "--json").out)[0]["n"] == 172
+    assert result_of(run("eval", ROLLOUTS, "--settings", out, "--json").out)[0]["valid"] == 172
     assert run("suggest", ROLLOUTS, "--reward", "click", "--out", out).err == (
         f"error: --out: got {out}; expected a new file that ends in .json\n"
     )

@@ -595,7 +595,7 @@ def test_eval_reads_the_same_rows(run, tmp_path):
     result = run("eval", file, "--predictions", answers, "--id", "ROW=row", "--response-space", "unit", "--json")
     assert result.code == 0, result.err
     figures = json.loads(result.out)["result"]["files"][0]
-    assert (figures["n"], figures["correct"], figures["columns"]["image"]) == (2, 1, "img_filename")
+    assert (figures["valid"], figures["correct"], figures["columns"]["image"]) == (2, 1, "img_filename")
 
 
 def test_pools_are_drawn_from_rows_without_names_by_what_they_say(run, tmp_path):

@@ -60,7 +60,7 @@ def test_answers_that_are_not_there_are_named(tmp_path):
 
 
 def test_a_difference_without_its_rule_fails(monkeypatch, capsys):
-    part = {"correct": 3, "n": 4, "accuracy": 0.75}
+    part = {"correct": 3, "rows": 4, "accuracy": 0.75}
     row = {
         "model": "M", "benchmark": "osworld-g", "source": "log", "setting": "at most 9 pixels", "official": part,
         "ours": {**part, "correct": 2, "accuracy": 0.5}, "difference": -25.0, "rules": ["999"], "by_rule": 2,

@@ -184,7 +184,7 @@ def test_parts_of_ones_own_on_the_command_line(run, own, tmp_path):
     assert run("score", source, *words, "--out", out).code == 0
     assert [(row["total"], row["brief"]) for row in read_rows(out)] == [(1.0, 1.0), (0.5, 0.0), (0.5, 1.0)]
     (found,) = result_of(run("eval", source, *words, "--json").out)
-    assert (found["n"], found["correct"]) == (3, 2)
+    assert (found["valid"], found["correct"]) == (3, 2)
     shown = run("recipes", "composite", "--response-space", "pixel", "--option", parts)
     assert shown.code == 0
     assert "own_terms_of_a_test.py:brief" in shown.out.replace("\n", "").replace(" ", "")

@@ -53,10 +53,12 @@ class Figure(Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; ``cells`` only for a mean of cells."""
-        cells = {label: {"correct": correct, "n": n} for label, (correct, n) in self.cells.items()}
-        plain = {name: getattr(self, name) for name in ("name", "correct", "n", "rows", "accuracy", "share")}
-        interval = None if self.interval is None else list(self.interval)
-        return {**plain, "interval": interval, "missing": self.missing, **({"cells": cells} if cells else {})}
+        cells = {label: {"correct": correct, "rows": n} for label, (correct, n) in self.cells.items()}
+        return {
+            "name": self.name, "correct": self.correct, "rows": self.n, "of": self.rows, "accuracy": self.accuracy,
+            "share": self.share, "interval": None if self.interval is None else list(self.interval),
+            "missing": self.missing, **({"cells": cells} if cells else {}),
+        }  # fmt: skip
 
 
 class SampleCounts:

@@ -133,7 +133,7 @@ def _actions(parts: Evaluations) -> Table:
     heads = ["rows", "right type", "with a place", "right place"]
     rows = [
         [
-            name, str(own.n), percent(own.types / own.n if own.n else None), str(own.placed),
+            name, str(counts.n), percent(own.types / counts.n if counts.n else None), str(own.placed),
             percent(own.places / own.placed if own.placed else None),
         ]
         for name, counts in parts

@@ -79,7 +79,7 @@ def workers(tmp_path: Path) -> Path:
 def test_every_command_reads_what_two_workers_recorded(run, workers, tmp_path):
     click = ("--recipe", "click", "--response-space", "pixel")
     (evaluated,) = result_of(run("eval", workers, *click, "--json").out)
-    assert (evaluated["n"], evaluated["correct"], evaluated["warnings"]) == (4, 3, [])
+    assert (evaluated["valid"], evaluated["correct"], evaluated["warnings"]) == (4, 3, [])
     assert result_of(run("pool", "stats", workers, "--json").out)["rollouts"] == 4
     out = tmp_path / "scored.parquet"
     assert run("score", workers, *click, "--prefix", "gr_", "--out", out).code == 0
@@ -99,7 +99,7 @@ def test_workers_may_record_into_folders_of_their_own(run, workers):
         (workers / str(number)).mkdir()
         file.rename(workers / str(number) / file.name)
     (evaluated,) = result_of(run("eval", workers, "--response-space", "pixel", "--json").out)
-    assert (evaluated["n"], evaluated["correct"]) == (4, 3)
+    assert (evaluated["valid"], evaluated["correct"]) == (4, 3)
 
 
 def test_files_of_rollouts_are_one_table_unless_one_is_named(run, tmp_path):
@@ -107,7 +107,7 @@ def test_files_of_rollouts_are_one_table_unless_one_is_named(run, tmp_path):
     for name, count in (("gpu0", 2), ("gpu1", 3)):
         write_rows(tmp_path / f"{name}.jsonl", *({**row, "rollout": number} for number in range(count)))
     words = ("eval", tmp_path, "--response-space", "pixel", "--json")
-    assert [result_of(run(*words, *more).out)[0]["n"] for more in ((), ("--split", "gpu1"))] == [5, 3]
+    assert [result_of(run(*words, *more).out)[0]["valid"] for more in ((), ("--split", "gpu1"))] == [5, 3]
 
 
 @pytest.mark.parametrize("command", ["eval", "pool"])
@@ -117,4 +117,4 @@ def test_trainers_logs_are_read_by_eval_as_by_pool(run, tmp_path, command):
         write_rows(tmp_path / f"{step}.jsonl", *({**line, "output": f"({x}, 10)", "step": step} for x in (10, 90)))
     words = ("eval", tmp_path, "--response-space", "pixel") if command == "eval" else ("pool", "stats", tmp_path)
     read = result_of(run(*words, "--json").out)
-    assert (read[0]["n"], read[0]["correct"]) == (4, 2) if command == "eval" else read["rollouts"] == 4
+    assert (read[0]["valid"], read[0]["correct"]) == (4, 2) if command == "eval" else read["rollouts"] == 4
