@@ -252,3 +252,10 @@ def test_a_key_of_a_source_that_comes_twice_is_an_error():
     text = '{"action": "click", "gt_bbox": [1, 2, 3, 4], "gt_bbox": [5, 6, 7, 8], "input_text": "no input text"}'
     with pytest.raises(TargetError, match="the key 'gt_bbox' comes twice in one object"):
         gr.recipe("gui-r1").score("x", text)
+
+
+@pytest.mark.parametrize("keys", ["x y w h", "x y width height", "left top width height"])
+def test_a_box_may_have_keys_of_a_corner_and_its_sides(keys):
+    box = dict(zip(keys.split(), [1, 2, 3, 5], strict=True))
+    for written in ({"bbox": box}, box, [box]):
+        assert read_target(written).bbox == (1.0, 2.0, 4.0, 7.0)

@@ -46,6 +46,11 @@ def test_it_is_a_value_that_pickles():
     assert pickle.loads(pickle.dumps(lifted)) == lifted == gr.per_row(inside, low=0.0, high=1.0, needs=["groups"])
 
 
+def test_a_row_has_all_of_its_answers_where_all_count():
+    rows = rows_of(replace(CLICK, answers="all"), ["(1, 2) (3, 4)", "no", "(5, 6)"], [BUTTON] * 3)
+    assert [row.prediction.points for row in rows] == [((1.0, 2.0), (3.0, 4.0)), (), ((5.0, 6.0),)]
+
+
 def test_what_a_row_holds():
     responses = ["so (500, 250)", "nothing", None]
     target = {**BUTTON, "bbox": [0, 0, 100, 50], "image_size": [200, 100], "extra": {"k": 1}}
