@@ -373,13 +373,12 @@ def _read(given: Any, numbers: Sequence[int], care: partial[tuple[Target, bool]]
     native, declared, written = (care.keywords[name] for name in ("native", "space", "box_format"))
     plain = written in (None, BoxFormat.XYXY)
     rows: Any = given.as_targets(native, declared) if plain and type(given) is Boxes else None
-    lists = not given.named if type(given) is Boxes else type(next(iter(given), None)) is list
-    first_form = bool(native and lists)  # those that are read at once are of one type
     if rows is None:
         given = list(given)
         rows = read_typed(given, native, declared) if plain else [None] * len(given)
     if type(rows) is Boxes:
-        lone = _boxes_alone(rows, box_format=written, own_form=range(len(rows)) if first_form else frozenset[int]())
+        own_form = range(len(rows)) if native and not rows.named else frozenset[int]()
+        lone = _boxes_alone(rows, box_format=written, own_form=own_form)
         if not rows.odd:
             return lone
         odd = given.take(rows.odd) if type(given) is Boxes else [given[row] for row in rows.odd]
@@ -387,6 +386,7 @@ def _read(given: Any, numbers: Sequence[int], care: partial[tuple[Target, bool]]
     if declared is not None:  # nobody else has these targets yet
         bare = [row for row in rows if row is not None and row.space is None]
         deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
+    first_form = native and given and type(given[0]) is list  # those that are read at once are of one type
     own = {index for index, row in enumerate(rows) if row} if first_form else set[int]()
     errors: dict[int, TargetError] = {}
     known: dict[Any, tuple[Target, bool]] = {}  # what many rollouts of one sample share is read once

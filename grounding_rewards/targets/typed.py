@@ -103,7 +103,7 @@ class Boxes(Rows):
         box = self.box.copy()
         if "image_size" in self.beside:
             box[_unsized(self.beside["image_size"])] = np.nan
-        return _lone({"bbox": box, **self.beside}, self.space or space)
+        return _lone({"bbox": box, **self.beside}, self.space or space, named=self.named)
 
 
 def read_typed(
@@ -127,7 +127,7 @@ def read_typed(
         columns, rows = _from_json(items)
     else:
         columns = {"bbox": _numbers(items, 4)[0]} if kind is list else _columns(items)
-    if columns and (lone := _lone(columns, space)):
+    if columns and (lone := _lone(columns, space, named=kind is not list)):
         return lone
     if kind is list:
         rows = [None if box is None else Target(box) for box in _converted(items, Box)]
@@ -154,7 +154,7 @@ def extent_of(box: Floats) -> Extent:
     return span, flat, ordered and span[0] >= -COORDINATE_LIMIT and max(span[1:3]) <= COORDINATE_LIMIT
 
 
-def _lone(columns: dict[str, Any], space: CoordSpace | None) -> Boxes | None:
+def _lone(columns: dict[str, Any], space: CoordSpace | None, *, named: bool) -> Boxes | None:
     """Read boxes, and columns of other fields; None where many are out of order, far from any screen or NaN.
 
     A ``Target`` is made for those that are looked at.
@@ -185,7 +185,7 @@ def _lone(columns: dict[str, Any], space: CoordSpace | None) -> Boxes | None:
         return [make(**dict(zip(columns, each, strict=True))) for each in zip(*fields, strict=True)]
 
     beside = {name: column for name, column in columns.items() if name != "bbox"}
-    return Boxes(box, made, beside, space, extent, odd)
+    return Boxes(box, made, beside, space, extent, odd, named=named)
 
 
 def _some(column: Any, places: Sequence[int]) -> Any:
