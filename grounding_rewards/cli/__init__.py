@@ -36,13 +36,16 @@ def _outcome(words: Sequence[str]) -> tuple[int, str]:
     from grounding_rewards.cli.application import run, usage
     from grounding_rewards.errors import GroundingRewardsError
 
+    def notes(error: Exception) -> str:
+        return "".join(getattr(error, "__notes__", ()))
+
     try:
         code = run(words)
         sys.stdout.flush()  # a full disk is an error now, and not after the exit code is decided
     except GroundingRewardsError as error:
-        return _error(f"{error}{''.join(getattr(error, '__notes__', ()))}")
+        return _error(f"{error}{notes(error)}")
     except OSError as error:
-        return _error(refused(error))
+        return _error(f"{refused(error)}{notes(error)}")
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from functools import partial, wraps
 from importlib import import_module
@@ -100,7 +101,8 @@ def _processed(parameter: Any, context: Any, value: Any) -> Any:
             raise ValueError
     except (TypeError, ValueError):
         return type(parameter).process_value(parameter, context, value)
-    return parameter.callback(context, parameter, plain) if parameter.callback else plain
+    with with_place(context):
+        return parameter.callback(context, parameter, plain) if parameter.callback else plain
 
 
 def _plain(value: Any, kind: Any, said: Any) -> Any:
@@ -163,10 +165,9 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
         from grounding_rewards.cli import terminal
         from grounding_rewards.errors import GroundingRewardsError
 
-        files = options.pop("settings", None)
-        if files and "option" in options:
+        if options.pop("settings", None) and "option" in options:
             options["option"] = with_options(context.meta["settings"], options)
-        with terminal.command(context) as said:
+        with terminal.command(context) as said, with_place(context):
             context.params.update(copies := _copies(options))
             options.update(copies)
             for name, maker in makers.items():
@@ -175,7 +176,6 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
                 command(**options)
             except GroundingRewardsError as error:
                 error.add_note(lacking(str(error), context))
-                error.add_note(set_in(files or [], str(error), context))
                 raise
         if strict and said.warnings:
             raise typer.Exit(1)
@@ -209,15 +209,23 @@ def lacking(text: str, context: typer.Context) -> str:
     return f" ({'; '.join(said)})" if said else ""
 
 
-def set_in(files: Sequence[Path], text: str, context: typer.Context) -> str:
-    """Return the lines of settings files that hold what an error names by its flag; "" for none."""
-    from grounding_rewards.settings.reading import place_of
+@contextmanager
+def with_place(context: typer.Context) -> Iterator[None]:
+    """Note on an error the lines of settings files that hold what it names by its flag, or by its path."""
+    try:
+        yield
+    except Exception as error:
+        if not (files := context.meta.get("files")):
+            raise
+        from grounding_rewards.settings.reading import place_of
 
-    flags = re.findall(_FLAG, text) if files else []
-    names = {each.name: None for each in context.command.params if {*each.opts} & {*flags}}
-    filed = [each for each in names if str(context.get_parameter_source(str(each))).endswith("DEFAULT_MAP")]
-    places = filter(None, [place_of(str(each), files) for each in filed])
-    return "".join(f" ({each})" for each in places)
+        flags, held = {*re.findall(_FLAG, str(error))}, context.default_map or {}
+        for name, opts in {each.name: each.opts for each in context.command.params if each.name in held}.items():
+            values = held[name] if isinstance(held[name], list) else [held[name]]
+            named = {*opts} & flags or any(str(each) in str(error) for each in values if os.path.isabs(str(each)))
+            if named and str(context.get_parameter_source(name)).endswith("DEFAULT_MAP"):
+                error.add_note(f" ({place})" if (place := place_of(name, files)) else "")
+        raise
 
 
 def flags_of_all() -> dict[str, set[str]]:
@@ -243,6 +251,7 @@ def settings_option(names: Iterable[str]) -> list[inspect.Parameter]:
         if not paths:
             return None
         settings = context.meta["settings"] = read_settings(*paths)
+        context.meta["files"] = paths
         flat = {**settings.answers, **settings.data, **settings.images, RECIPE: settings.recipe.get("name")}
         context.default_map = {name: value for name, value in flat.items() if name in held and value is not None}
         return paths

@@ -59,6 +59,12 @@ class Resizing:
 
     def __post_init__(self) -> None:
         _steps(self)
+        # EasyR1 takes a bound that contradicts its own default, and verl says so itself.
+        for name in ("processor_min_pixels",) if "+" in self.model else ("min_pixels", "processor_min_pixels"):
+            highest = name.replace("min", "max")
+            least, most = getattr(self, name), getattr(self, highest)
+            if least and most and least > most:
+                raise SpaceError(f"{name}: got {least}, above {highest} {most}; expected {most} or less")
 
     @property
     def factor(self) -> int:

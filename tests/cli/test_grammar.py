@@ -174,3 +174,28 @@ def test_an_error_about_a_setting_of_a_file_names_the_file_and_the_line(run, tmp
     assert found.startswith(said)
     assert found.endswith(f" ({tmp_path / 'last.toml'}, line 3: [data] response_column)")
     assert "toml" not in run.error(*words, "--response-column", "answer")
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "said"),
+    [
+        ("data", "encoding = 'nosuch'", "--encoding: got 'nosuch'"),
+        ("data", "layout = 'nosuch'", "--layout: got 'nosuch'"),
+        ("data", "predictions = ['gone.jsonl']", "{folder}/gone.jsonl: no such file"),
+        ("images", "image_root = 'gone'", "{folder}/gone: no such file or directory"),
+    ],
+)
+def test_an_error_about_an_encoding_a_layout_or_a_path_of_a_file_names_its_line(run, tmp_path, table, line, said):
+    file, settings = write_rows(tmp_path / "rows.jsonl", HIT), tmp_path / "s.toml"
+    settings.write_text(f"[{table}]\n{line}\n")
+    found = run.error("eval", file, "--response-space", "pixel", "--settings", settings)
+    assert found.startswith(said.format(folder=tmp_path))
+    assert found.endswith(f" ({settings}, line 2: [{table}] {line.partition(' ')[0]})")
+
+
+def test_bounds_that_contradict_each_other_are_an_error_by_flags_and_by_file(run, tmp_path):
+    file, settings = write_rows(tmp_path / "rows.jsonl", HIT), tmp_path / "s.toml"
+    settings.write_text("[answers]\nfamily = 'qwen2_5_vl'\nmin_pixels = 20\nmax_pixels = 10\n")
+    said = "min_pixels: got 20, above max_pixels 10; expected 10 or less"
+    assert run.error("eval", file, "--settings", settings) == f"{settings}, line 3: [answers] min_pixels: {said}"
+    assert run.error("eval", file, "--family", "qwen2_5_vl", "--min-pixels", 20, "--max-pixels", 10) == said

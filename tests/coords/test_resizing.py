@@ -157,8 +157,9 @@ def test_a_pipeline_that_resizes_once_has_one_upper_bound():
 def test_verl_takes_no_image_whose_bounds_contradict_each_other():
     with pytest.raises(gr.SpaceError, match=r"bounds of 3136 to 1000 pixels in the image dict.* set min_pixels"):
         model_image_size(10, 10, "verl+qwen2_5_vl", max_pixels=1000)
-    # The processor takes them: first the upper one, and nothing after it.
-    assert model_image_size(500, 500, "qwen2_5_vl", min_pixels=5000, max_pixels=1000) == (28, 28)
+    # The processor takes them, first the upper one, and nothing after it: no launch means that.
+    with pytest.raises(gr.SpaceError, match=r"^min_pixels: got 5000, above max_pixels 1000; expected 1000 or less$"):
+        model_image_size(500, 500, "qwen2_5_vl", min_pixels=5000, max_pixels=1000)
 
 
 def test_models_have_pipelines_of_their_names_and_the_space_they_answer_in():
