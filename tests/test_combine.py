@@ -74,6 +74,7 @@ def test_asymmetric_scales_each_side_apart():
     assert total(term) == [-0.25, 0, 3]
     assert (term.low, term.high) == (-0.25, 3)
     assert total(asymmetric("s", SIGNED)) == [-1, 0, 2]
+    assert total(asymmetric("s", SIGNED, positive=0, negative=0)) == [0, 0, 0]
     with pytest.raises(gr.RecipeError, match="factors from 0"):
         asymmetric("s", SIGNED, negative=-1.0)
 
@@ -169,6 +170,8 @@ def test_a_name_stands_once_at_any_depth():
     ):
         with pytest.raises(gr.RecipeError, match="part 'a' occurs twice"):
             build()
+    with pytest.raises(gr.RecipeError, match="part 'acc': trainers use that name"):
+        gate(when=("acc", A), then=("acc", B))
 
 
 @pytest.mark.parametrize("build", [weighted, product, best])
