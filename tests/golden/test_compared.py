@@ -122,7 +122,7 @@ def compared(peer: str, several: list[Any], file: Path) -> Counter[tuple[str | N
     scorers = [TableScorer(each, Columns(), "abstain") for each in (gr.wrap(oracle), recipe)]
     found = two_recipes.compare_recipes(open_rows(file, None), *scorers, clock=lambda: 0.0, advance=lambda done: None)
     named = Counter[tuple[str | None, str]]()
-    for cause, differing in found.rows.items():
+    for cause, differing in found.examples.items():
         for row in differing:
             deviation = harness.deviation(peer, several[int(row.place.rpartition("row ")[2].partition(" ")[0])])
             named[deviation and deviation.name, cause] += 1
