@@ -1,4 +1,4 @@
-"""Write docs/recipes/ and docs/pictures/, every recipe with a picture of its totals, and docs/reference/.
+"""Write docs/recipes/, docs/pictures/, every recipe with a picture of its totals, docs/reference/, the tab key's table.
 
 `make docs` runs it.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from docs.gallery import reference, screens, verifiers
+from docs.gallery import reference, screens, tab, verifiers
 from docs.gallery.figure import plot
 from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
@@ -90,3 +90,4 @@ def _save(figure: Figure, out: Path, name: str) -> None:
 if __name__ == "__main__":
     make(DOCS, catalogue.list_recipes())
     make_reference(DOCS / "reference")
+    tab.write()

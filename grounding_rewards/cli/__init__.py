@@ -33,6 +33,10 @@ def main(args: Sequence[str] | None = None) -> None:
 
 def _outcome(words: Sequence[str]) -> tuple[int, str]:
     """Run a command; return its exit code, and the line to print of an error."""
+    from grounding_rewards.cli.completion import answered
+
+    if (status := answered()) is not None:
+        return status, ""
     from grounding_rewards.cli.application import run, usage
     from grounding_rewards.errors import GroundingRewardsError
 

@@ -20,6 +20,7 @@ import typer
 import typer.completion
 
 from grounding_rewards._version import __version__
+from grounding_rewards.cli.completion import COMPLETE
 
 NAME = "grounding-rewards"
 PACKAGE = "grounding_rewards.cli"
@@ -62,8 +63,6 @@ _VERBS = {
     "pool": "pool:build",
 }
 """Modules and functions of the verbs."""
-
-_COMPLETE = "_GROUNDING_REWARDS_COMPLETE"  # the variable by which a shell asks what may stand behind a line
 
 _GROUPS: tuple[list[str], ...] = ([], ["pool"], ["check"])
 """Command lines that name no command: they get the help."""
@@ -291,12 +290,12 @@ def _options(
 def run(words: Sequence[str]) -> int:
     """Run a command; return its exit code. Unlike typer's own `main` it says where a reader has gone."""
     words = [*(words[1:] if words[:1] == ["--"] else words)]
-    asked = os.environ.get(_COMPLETE)
+    asked = os.environ.get(COMPLETE)
     if asked is not None:
         words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()[1:]
     command = reading_plainly(typer.main.get_command(build(words)))
     if asked is not None:
-        return typer.completion.shell_complete(command, {}, NAME, _COMPLETE, asked)
+        return typer.completion.shell_complete(command, {}, NAME, COMPLETE, asked)
     words = [*words, "--help"] if words in _GROUPS else words
     if not gc.isenabled():  # `main` of a process of its own
         gc.freeze()  # what was imported stays
