@@ -321,11 +321,8 @@ class Recipe:
             raise RecipeError(f"{self.name}: got {rows} responses and {len(table)} targets; expected one for each")
         if groups is None and "groups" in self.needs:
             raise RecipeError(f"{self.name} compares the rollouts of one sample: give groups=, the sample of each row")
-        sized = {}
-        if image_sizes is not None:
-            sized["image_sizes"] = read_sizes("image_sizes", image_sizes, rows)
-        if model_image_sizes is not None:
-            sized["model_image_sizes"] = read_sizes("model_image_sizes", model_image_sizes, rows)
+        given = {"image_sizes": image_sizes, "model_image_sizes": model_image_sizes}
+        sized = {name: read_sizes(name, sizes, rows) for name, sizes in given.items() if sizes is not None}
         ready = table.prepare(self.requirements, bad_target=bad_target, **sized)
         try:
             predictions, text = parse_texts(
