@@ -380,3 +380,14 @@ def test_a_point_without_a_reach_names_no_recipe_that_is_not_in_use():
         recipe.score("(1, 2)", {"point": [1, 2]})
     assert "an option point_radius, where a recipe has one, gives points a reach" in str(caught.value)
     assert "click" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("response_space", "radius", "advised"),
+    [("thousandths", None, True), ("thousandths", 5, False), ("pixel", None, False)],
+)
+def test_the_space_of_targets_is_advised_where_a_recipe_can_work_in_it_without_sizes(response_space, radius, advised):
+    recipe = gr.recipe("click", response_space=response_space, point_radius=radius)
+    with pytest.raises(gr.TargetError, match="targets in unit into pixel") as error:
+        recipe.score("(1, 2)", {"bbox": [0.1, 0.1, 0.3, 0.3], "space": "unit"})
+    assert str(error.value).endswith("; with the option target_space=unit it needs none") == advised

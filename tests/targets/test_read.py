@@ -259,3 +259,9 @@ def test_a_box_may_have_keys_of_a_corner_and_its_sides(keys):
     box = dict(zip(keys.split(), [1, 2, 3, 5], strict=True))
     for written in ({"bbox": box}, box, [box]):
         assert read_target(written).bbox == (1.0, 2.0, 4.0, 7.0)
+
+
+def test_a_polygon_may_repeat_its_first_corner_and_a_region_be_two_corners():
+    assert read_target({"polygon": [0, 0, 0, 0, 1, 0, 0, 1]}).regions[0].numbers == (0, 0, 0, 0, 1, 0, 0, 1)
+    regions = read_target({"regions": [[[1, 2], [3, 4]], [5, 6, 7, 8]]}).regions
+    assert [region.numbers for region in regions] == [(1, 2, 3, 4), (5, 6, 7, 8)]
