@@ -233,6 +233,23 @@ def test_what_is_left_of_a_long_text_is_not_taken_for_the_whole():
     assert PIXEL.score("x" * 100_000 + "(5, 3)", {"bbox": [0, 0, 9, 9]}).acc.tolist() == [1.0], "the end is read"
 
 
+def test_axes_of_responses_turn_places_and_ends():
+    seen = gr.recipe("action", response_space="pixel", axes="yx").prepare(
+        ["(12, 3)", "left_click_drag((1, 2), (3, 4))"], [{"bbox": [0, 0, 5, 20]}] * 2
+    )
+    assert seen.predictions.xy.tolist() == [[3, 12], [2, 1]]
+    assert seen.predictions.arguments.to.tolist()[1] == [4, 3]
+    assert PIXEL.prepare(["(12, 3)"], [{"bbox": [0, 0, 5, 20]}]).predictions.xy.tolist() == [[12, 3]]
+
+
+def test_a_wrong_number_of_targets_is_said_before_a_lack_of_groups():
+    recipe = gr.recipe("gui-rcpo", response_space="pixel")
+    with pytest.raises(gr.RecipeError, match="got 2 responses and 1 targets"):
+        recipe.score(["(1, 1)"] * 2, [{"bbox": [0, 0, 1, 1]}])
+    with pytest.raises(gr.RecipeError, match="give groups=, the sample of each row"):
+        recipe.score(["(1, 1)"], [{"bbox": [0, 0, 1, 1]}])
+
+
 def test_responses_may_come_from_an_iterator():
     assert PIXEL.score(iter(["(5, 3)", None]), [{"bbox": [0, 0, 9, 9]}] * 2).acc.tolist() == [1.0, 0.0]
 

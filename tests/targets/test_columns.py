@@ -8,7 +8,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.targets.target import Action, RegionKind
+from grounding_rewards.targets.target import Action, RegionKind, Target
 from grounding_rewards.targets.typed import Boxes
 
 PIXEL = gr.recipe("click", response_space="pixel")
@@ -241,3 +241,14 @@ def test_one_target_where_a_list_belongs_is_a_type_error(one):
 def test_none_is_a_batch_of_one_empty_response():
     scores = gr.recipe("gelato").score(None, [0, 0, 1, 1])
     assert [gr.Reason(code).name for code in scores.reason] == ["EMPTY"]
+
+
+def test_targets_without_labels_lose_actions_and_refusals_too():
+    table = gr.Targets.from_list([{"refusal": True, "id": "a"}, {"action": "click"}], label_free=True)
+    assert list(table.rows) == [Target(id="a"), Target()]
+
+
+def test_what_is_beside_a_lone_box_is_its_alternatives_raw():
+    table = gr.Targets.from_list([{"bbox": [0, 0, 1, 1], "extra": {"k": 1}}, {"bbox": [0, 0, 1, 1]}])
+    assert table.alternatives.arguments.raw.tolist() == [{"k": 1}, None]
+    assert gr.Targets.from_list([{"bbox": [0, 0, 1, 1]}]).alternatives.arguments.raw is None
