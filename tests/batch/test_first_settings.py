@@ -289,3 +289,19 @@ def test_nothing_is_overwritten_and_rows_without_answers_are_an_error(run, tmp_p
     assert run.error("init", file, "--out", out) == f"{out}: {message}"
     assert out.read_text() == "# mine\n"
     assert run.error("init", file, "--out", tmp_path / "a.json").endswith("expected a file that ends in .toml")
+
+
+def test_pixels_are_known_where_a_resizing_of_hardly_any_effect_hits_nearly_as_often(run, tmp_path):
+    width, height = 1650, 1030
+    draw, content = random.Random(3), []
+    for left, top, right, bottom in boxes(60):
+        w, h = right - left, bottom - top
+        x, y = (left + right) / 2 + draw.uniform(-0.7, 0.7) * w, (top + bottom) / 2 + draw.uniform(-0.7, 0.7) * h
+        answer = f"({x + draw.uniform(-1, 1) * 0.008 * width:.0f}, {y:.0f})"
+        content.append({"bbox": [left, top, w, h], "image_size": [width, height], "response": answer})
+    file, out = write(tmp_path / "rows.jsonl", content), tmp_path / "model.toml"
+    assert run("init", file, "--out", out).code == 0
+    assert "of 60 answers hit as pixel xywh 35, qwen2_5_vl model_pixel xywh 34, " in out.read_text()
+    read = gr.read_settings(out)
+    assert (read.answers, read.data["box_format"]) == ({"response_space": "pixel"}, "xywh")
+    assert judged(run, file, out) == (35 / 60, 0)
