@@ -208,8 +208,9 @@ class AnyForm(Form):
                 found.append(guarded(text, end, opened, span))
             end = span.end
         found = [each for each in found if each.form != "tool"]
-        if not found and (alone := bare_numbers(text[max([span.end for span in spans], default=0) :])):
-            found = [alone]
+        if not found:  # numbers and tables beside an answer are none
+            begin = max([span.end for span in spans], default=0)
+            found = [alone] if (alone := bare_numbers(text[begin:])) else [*tables_in(text, begin)]
         return [each._replace(act=None) if each.begin >= cut else each for each in found][: 2 * MOST]
 
     def _spans(self, text: str) -> Iterator[Candidate]:
@@ -238,8 +239,6 @@ class AnyForm(Form):
             yield from self._functions(text)
         if "\t" in text:
             yield from steps_in(text)
-        if "|" in text and "-" in text:
-            yield from tables_in(text)
         yield from lines_in(text)
 
     def _is_tool(self, name: Any) -> bool:

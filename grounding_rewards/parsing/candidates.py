@@ -148,7 +148,8 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
         word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front[-_NEAR:])
         if word and word[1].lower() not in _NOUNS and not is_known(word[1]):
             return candidate._replace(act=Act(word[1], act.place))
-    if verb := _SENTENCE.search(front):  # "Double-click the icon at (5, 6)"
+    verb = _SENTENCE.search(front)  # "Double-click the icon at (5, 6)"
+    if verb and not (_LABEL.search(front, 0, verb.start()) and _QUOTE.search(verb[0])):
         said = next(filter(None, verb.groups()))
         leads = verb["typed"] or verb["move"]  # to a click, where the sentence goes on to one
         clicked = leads and _CLICKED.search(_QUOTED.sub("", verb[0]))
@@ -308,28 +309,35 @@ _SENTENCE = on_use(
 )
 """An action that a sentence tells to do, up to the place."""
 _QUOTED = re.compile("""(?<![A-Za-z])["'“`«「][^"'”`»」]*(?:["'”`»」]|$)""")
-_NEGATIONS = ("not", "n't", "n’t", "ever", "不", "别", "別", "勿")
+_NEGATIONS = ("not", "n't", "n’t", "ever", "NOT", "NEVER", "不", "别", "別", "勿")
 _NEGATED = on_use(
-    r"(?:not|n['’]t|[Nn]ever)(?:\.[A-Za-z_]+|[ ]+(?:(?:double|triple|left|right|middle|long)[ -]?)?"
-    r"(?:click|tap|press|select|touch|type|scroll|drag|swipe|hover)(?![A-Za-z])"
-    r"(?:(?![ \t](?:but|and|or|then|except|instead|only|than|until|before|as|if|else)(?![A-Za-z]))[^.!?,;:\n(\[{<])*)$"
-    r"|[不别別勿][要能应應该該可再去]*(?:点击|點擊|单击|單擊)[^.!?,;:。，；\n(\[{<]*$"
+    r"(?:(?<!why )(?<!Why )(?<!did )(?<!does )(?<![a-z] Do )not|(?<!did)(?<!does)(?<![a-z] Do)n['’]t"
+    r"|[Nn]ever|NOT|NEVER)"
+    r"(?:\.[A-Za-z_]+|[ ]+(?:ever )?(?:(?:double|triple|left|right|middle|long)[ -]?)?"
+    r"(?:click|tap|press|select|touch|type|scroll|drag|swipe|hover|CLICK|TAP|PRESS)(?![A-Za-z])"
+    r"(?:(?![ \t](?:but|and|or|then|except|instead|only|than|until|before|as|if|else|since|because|so)(?![A-Za-z]))"
+    r"[^.!?,;:\n(\[{<])*)$"
+    r"|(?:(?<![特分区區识識级級个個])[别別]|(?<!不[得能可])不|勿)[要能应應该該可再去]*"
+    r"(?:[点點] ?|(?:点击|點擊|单击|單擊)[^.!?,;:。，；\n(\[{<]*)$"
 )
-"""An action that a sentence tells not to do, up to the place."""
+"""An action that a sentence tells not to do, up to the place; "Tap on Don't drag" has a label of that name."""
 _CLICKED = on_use(
     f"(?<![A-Za-z])(?<!the )(?:{either_case('(?:left[ -])?(?:click(?:ing)?|tap(?:ping)?|select(?:ing)?)')})(?![A-Za-z])"
 )
+_LABEL = on_use(rf"""{_CLICKED.pattern}[^.!?\n(\[{{<"'“`]*["'“`]$""")
+_QUOTE = re.compile("""["'”`](?![A-Za-z])""")
+"""Begin and end of a label that a click is on: click the "Type a message" field."""
 _THEN_CLICK = on_use(rf"(?:[ \t]*(?:,|and|then|to)){{0,3}}[ \t]*{_CLICKED.pattern}")
 
 _FOREIGN_WORDS = {
     "double_click": "ダブル(?:クリック|タップ)|더블 ?(?:클릭|탭)|두 ?번 (?:클릭|탭)|双击|雙擊|[点點][击擊]两次"
-    "|двойн[а-я]+ (?:щ[её]лч|клик|наж)|дважды (?:щ[её]лк|клик|наж)|doppel(?:klick|tipp)|zweimal (?:klick|tipp)"
-    "|double[ -]cli(?:c(?!k)|qu)|(?:cliquez|appuyez) deux fois|doble (?:clic|toque)|duplo (?:clique|toque)"
-    "|(?:clique|toque) (?:duplo|duas vezes)",
+    "|двойн(?:ой|ое|ым) (?:щ[её]лч|клик|наж)|дважды (?:щ[её]лк|клик|наж)|doppel(?:klick|tipp)|zweimal (?:klick|tipp)"
+    "|double[ -]clic(?!k)|(?:de )?double[ -]cliqu|(?:cliquez|appuyez) deux fois|doble (?:clic|toque)"
+    "|duplo (?:clique|toque)|(?:clique|toque) (?:duplo|duas vezes)",
     "right_click": "右クリック|우 ?클릭|오른쪽 (?:버튼으로 )?클릭|右[键鍵击擊](?:[点點单單][击擊])?"
     "|прав(?:ой кнопкой|ый клик|ый щелчок)|rechtsklick|rechten maustaste|clic droit|avec le bouton droit"
     "|cli(?:c|que) (?:derecho|direito)|con el botón derecho|com o botão direito",
-    "long_press": "長押し|ロングタップ|길게 (?:누르|눌|탭|클릭|터치)|长按|長按|долг[а-я]+ наж|удержив"
+    "long_press": "長押し|ロングタップ|길게 (?:누르|눌|탭|클릭|터치)|[长長]按(?!钮|鈕)|долг[а-я]+ наж|удержив"
     "|lange[srn]? (?:drücken|tippen)|gedrückt halten|appu(?:i|yez) (?:long|prolongé)|appuyez et maintenez"
     "|mant(?:én|enga) (?:pulsad|presionad)|(?:pulsación|toque|clic) larg[ao]|pression[ea]r? e segur|toque e segure"
     "|(?:toque|clique) longo|mantenha pressionad",
@@ -341,32 +349,39 @@ _FOREIGN_WORDS = {
 """Words of other languages for actions, in small letters; those of Chinese that are no presses begin a clause."""
 FOREIGN_STEMS = (
     "double", "doppel", "zweimal", "doble", "duplo", "duas", "deux", "rechts", "rechte", "droit", "derecho", "direito",
-    "lang", "long", "larg", "gedr", "appu", "mant", "press", "segu",
+    "lange", "longo", "larga", "largo", "gedr", "appu", "mant", "press", "segu",
 )  # fmt: skip
 """Parts of those in Latin letters; a text in these letters that has none of them has none of the words."""
 _FOREIGN = on_use(
-    f"(?:{'|'.join(_FOREIGN_WORDS.values())})(?![ -]?(?:men[uüú]|メニュー|메뉴|меню|菜单|選單|[框条栏块法]))"
+    f"(?<! d[aeou] )(?:{'|'.join(_FOREIGN_WORDS.values())})"
+    "(?![ -]?(?:men[uüú]|geschw|メニュー|메뉴|меню|菜单|選單|[框条栏块法速]))"
 )
 _CLICK = on_use("click|klick|tipp|cli[cq]|toque|наж|щ[её]лк|клик|クリック|タップ|클릭|탭|[点點]|[单單轻][击擊]")
+_LABELLED = on_use(
+    "(?:(?:klick|tipp)[a-z]*(?: sie)? auf|(?:cliquez|appuyez) sur|cli[ck] en|(?:clique|toque) (?:em|n[ao])|наж[а-я]+ на"
+    "|щ[её]лк[а-я]+ по|[点點单單][击擊])(?:(?! (?:und|dann|et|puis|y|e|и|затем) )[^,;，；、并並后後再])*$"
+)
 _SENTENCE_END, _CLAUSE_END = re.compile(r"[.!?。\n(\[{<]"), re.compile(r"[.!?。\n(\[{<,;，；、]")
 
 
 def _foreign_action(front: str, behind: str) -> str:
     """Return the action that a sentence in another language names, before its place or behind; "" of none.
 
-    A plain click between the word and the place is what is meant, and so is one before a word behind the place.
+    A plain click between the word and the place is what is meant, and so is one before a word behind the place, and
+    one on what has the word in its name.
     """
     front, behind = front.lower(), behind.lower()
     if (front + behind).isascii() and not any([stem in front or stem in behind for stem in FOREIGN_STEMS]):  # noqa: C419
         return ""
-    meant = _QUOTED.sub("", _SENTENCE_END.split(front)[-1])
+    before, meant = "", _QUOTED.sub("", _SENTENCE_END.split(front)[-1])
     if press := _FOREIGN.search(meant):
-        meant = meant[press.end() :]
+        before, meant = meant[: press.start()], meant[press.end() :]
     elif press := _FOREIGN.search(clause := _CLAUSE_END.split(behind, maxsplit=1)[0]):
         meant += clause[: press.start()]
     if press is None or _CLICK.search(meant):
         return ""
-    return next(kind for kind, words in _FOREIGN_WORDS.items() if compiled(words).fullmatch(press[0]))
+    kind = next(kind for kind, words in _FOREIGN_WORDS.items() if compiled(words).fullmatch(press[0]))
+    return "" if kind != "right_click" and _LABELLED.search(before) else kind  # "with the right button" tells how
 
 
 # Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.
@@ -477,15 +492,16 @@ _TABLE = on_use(
 )
 
 
-def tables_in(text: str) -> Iterator[Candidate]:
+def tables_in(text: str, begin: int) -> Iterator[Candidate]:
     """Rows of Markdown tables that have x and y, or corners, in columns of their own."""
-    for table in _TABLE.finditer(text):
+    for table in _TABLE.finditer(text, begin):
         head = "".join(table[1].lower().split())
         rows = table[2].split("\n")[1 : 2 * MOST] if "|x|" in head or "|x1|" in head else ()
         acts = [act_of(dict(zip(head.split("|"), row.split("|"), strict=False))) for row in rows]
-        for act, (begin, end) in zip(acts, parts(*table.span(), len(acts)), strict=True):
+        opened = opened_between(text, begin, table.start())
+        for act, span in zip(acts, parts(*table.span(), len(acts)), strict=True):
             if act and act.place:
-                yield Candidate(begin, end, "bare_numbers", act)
+                yield guarded(text, begin, opened, Candidate(*span, "bare_numbers", act))
 
 
 _REASONS = either_case("ref|reason(?:ing)?|analysis|explanation|rationale|scratchpad")
@@ -540,7 +556,7 @@ _DECORATION = "[\"'*`$]*"
 _SIDED = rf"{_SIDE}(?:[ _-]coordinate| ?坐标)?{_DECORATION}{SPACE}[:=≈为是]{_DECORATION}{SPACE}{NUMBER}(?![0-9.%])"
 _NEXT_SIDE = rf"{_DECORATION}(?:{GAP}|{SPACE}[;|]{SPACE}|{SPACES}and{SPACES})(?:[-*][ \t]+)?{_DECORATION}"
 _FIELD = on_use(
-    rf"(?<![A-Za-z_])(?<![Mm]ax )(?<!imum )"
+    rf"(?<![A-Za-z_])(?!(?:(?<=[Mm]ax )|(?<=imum ))(?:[Xx]|[Cc]oord))"
     rf"(?:(?:(?:{_LABELS}|坐标|座標|좌표|答案|位置)[*`_)\]]*{_IS}|{_AT}){_BARE}(?![0-9.%A-Za-z]|{_MORE})"
     rf"|(?P<axes>{_SIDED}(?:{_NEXT_SIDE}{_SIDED})+)|{_BOXED})"
 )

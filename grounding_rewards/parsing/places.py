@@ -67,7 +67,8 @@ _VERBS = (
 """Words, small, whose presence in prose tells of more than its sole place."""
 _SIZES = either_case("size|resolution|dimensions?|max(?:imum)?[ _](?:x ?, ?y|coordinates)")
 _MORE = (
-    rf"(?:[Nn]o|n['’])t |[Nn]ever |{either_case('enter')}[ \t]+[\"'“`]|(?:{_SIZES})(?: is| are| of)?[^A-Za-z0-9]*[(\[]"
+    rf"(?:[Nn]o|n['’])t |[Nn]ever |NOT |NEVER |{either_case('enter')}[ \t]+[\"'“`]"
+    rf"|(?:{_SIZES})(?: is| are| of)?[^A-Za-z0-9]*[(\[]"
 )
 _GUARDS = (
     rf"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]|{_MORE}",
