@@ -265,3 +265,5 @@ def test_a_polygon_may_repeat_its_first_corner_and_a_region_be_two_corners():
     assert read_target({"polygon": [0, 0, 0, 0, 1, 0, 0, 1]}).regions[0].numbers == (0, 0, 0, 0, 1, 0, 0, 1)
     regions = read_target({"regions": [[[1, 2], [3, 4]], [5, 6, 7, 8]]}).regions
     assert [region.numbers for region in regions] == [(1, 2, 3, 4), (5, 6, 7, 8)]
+    with pytest.raises(TargetError, match="these lie on one line"):
+        read_target({"polygon": [0, 5, 1, 6, 2, 7]})
