@@ -367,8 +367,8 @@ def _is_text(name: str) -> bool:
 
 
 def _listed_sides(text: str) -> str:
-    """Return SQL of a text in which 640x480 is written as a list."""
-    return rf"regexp_replace({text}, '^\s*([0-9.]+)\s*[xX×*]\s*([0-9.]+)\s*$', '[\1, \2]')"
+    """Return SQL of a text in which two sides, as in 640x480, are written as a list."""
+    return rf"regexp_replace({text}, '^\s*[\[(]?\s*([0-9.]+)\s*[xX×*,\s]\s*([0-9.]+)\s*[\])]?\s*$', '[\1, \2]')"
 
 
 def _figure(name: str) -> str:

@@ -26,7 +26,9 @@ def table(path, rows):
     return open_rollouts([path])
 
 
-@pytest.mark.parametrize("size", ["200x100", " 200 × 100", "[200, 100]", "200X100.0"])
+@pytest.mark.parametrize(
+    "size", ["200x100", " 200 × 100", "[200, 100]", "200X100.0", "(200, 100)", "200, 100", "200 100"]
+)
 @pytest.mark.parametrize("name", ["r.jsonl", "r.parquet", "r.csv"])
 def test_a_size_may_be_a_text(tmp_path, size, name):
     rows = [{"sample_id": each, "acc": 1, "image_size": size, "target": TARGET} for each in "ab"]
