@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import chain, compress, count
 from operator import attrgetter, eq, itemgetter, le
 from types import GenericAlias
@@ -133,7 +133,10 @@ def read_typed(
         rows = [None if box is None else Target(box) for box in _converted(items, Box)]
     elif kind is dict:
         rows = _converted(items, Target)
-    return [row if row and _is_exact(item) and _is_sound(row) else None for row, item in zip(rows, items, strict=True)]
+    elif not rows:
+        rows = _decoded(items)
+    exact = cache(_is_exact) if kind is str else _is_exact  # many rollouts of one sample share a text
+    return [row if row and exact(item) and _is_sound(row) else None for row, item in zip(rows, items, strict=True)]
 
 
 def extent_of(box: Floats) -> Extent:
@@ -249,8 +252,8 @@ def _columns(items: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
                 odd.update([row for row, each in enumerate(some) if not each])
                 column = [each[0] if each else None for each in some]
             columns[name] = column
-    if not _are_few(odd, items):
-        return None
+        if not _are_few(odd, items):
+            return None
     box[list(odd)] = np.nan
     return columns
 
@@ -287,23 +290,28 @@ def _numbers(lists: Sequence[Any], size: int) -> tuple[Floats | None, list[int]]
 
 
 def _from_json(texts: Sequence[str]) -> tuple[dict[str, Any] | None, Sequence[Any]]:
-    """Return the columns of n targets as ``_columns`` has them, and each as it is read, None where it is not."""
-    distinct = dict(zip(dict.fromkeys(texts), count(), strict=False))
+    """Return the columns of n targets as ``_columns`` has them, and what ``_decoded`` makes of them; () if not yet."""
+    distinct = dict.fromkeys(texts)
     if len(distinct) < len(texts):  # many rollouts of one sample share a text
-        (columns, rows), places = _from_json(list(distinct)), list(map(distinct.__getitem__, texts))
+        (columns, rows), place = _from_json(list(distinct)), dict(zip(distinct, count(), strict=False))
+        places = list(map(place.__getitem__, texts))
         columns = columns and {name: _some(column, places) for name, column in columns.items()}
-        return columns, _some(rows, places)
+        return columns, rows and _some(rows, places)
     quotes = "".join(texts).count('"')  # a key that comes twice, of which msgspec keeps the last, leaves some over
     alone = _tried(list, map(_decode_lone, texts)) if quotes == 2 * len(texts) else None
     if alone:
-        return {"bbox": rows_of([each.bbox for each in alone], 4)}, [None] * len(texts)
-    rows = _tried(list, map(_decode, texts)) or [_tried(_decode, text) for text in texts]
+        return {"bbox": rows_of([each.bbox for each in alone], 4)}, ()
+    rows = _decoded(texts)
     columns = None if None in rows else _flat_columns(rows, quotes)
     if columns is None:
         even = [row and row.bbox and not (row.refusal or row.action or row.extra is not None) for row in rows]
         quotes = sum([text.count('"') for text in compress(texts, even)])
         columns = _flat_columns([row if each else _BLANK for row, each in zip(rows, even, strict=True)], quotes)
     return columns, rows
+
+
+def _decoded(texts: Sequence[str]) -> list[Any]:
+    return _tried(list, map(_decode, texts)) or [_tried(_decode, text) for text in texts]
 
 
 def _converted(items: Sequence[Any], kind: Any) -> list[Any]:

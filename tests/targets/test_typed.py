@@ -235,6 +235,21 @@ def test_texts_that_rollouts_share_are_read_once_and_stay_boxes():
     assert often.beside == {"id": ["b", "a", "b"]}
 
 
+def test_a_text_that_rollouts_share_is_looked_through_for_equal_keys_once(monkeypatch):
+    texts = [json.dumps({"bbox": BOX, "action": action}) for action in ("a", {"name": "tap"})]
+    looked = []
+    monkeypatch.setattr(typed, "unique_keys", lambda pairs: looked.append(dict(pairs)) or looked[-1])
+    read = read_typed(texts * 20, None)
+    assert [row and row.action.name for row in read] == [None, "tap"] * 20
+    assert looked == [{"name": "tap"}, json.loads(texts[1])]
+
+
+def test_texts_that_say_a_box_and_nothing_else_are_read_at_once_beside_an_inverted_one():
+    texts = [json.dumps({"bbox": box}) for box in (BOX, [3, 2, 1, 4], [1, 2, 3, 4])]
+    assert [row and row.bbox for row in read_typed(texts, None)] == [tuple(BOX), None, (1, 2, 3, 4)]
+    assert [row and row.bbox for row in read_typed([texts[1], *texts], None)] == [None, tuple(BOX), None, (1, 2, 3, 4)]
+
+
 def test_rows_of_boxes_are_made_when_looked_at_once_and_all_together():
     made = []
 
