@@ -244,8 +244,10 @@ def _range_errors(targets: Targets, space: CoordSpace) -> Violations:
     # A box below one pixel either way, all numbers of it as written within 0..1, is one in shares of the image.
     start, size = regions.box[:, :2], regions.box[:, 2:] - regions.box[:, :2]
     places = {None: regions.box, BoxFormat.XYWH: start, BoxFormat.CXCYWH: start + size / 2}
-    placed = places.get(targets.box_format, regions.box)
-    tiny = ((placed >= 0) & (placed <= 1)).all(axis=1) & ((size > 0) & (size < 1)).all(axis=1)
+    declared = (regions.kind == RegionKind.BBOX) & ~np.isin(regions.row, list(targets.own_form))
+    written = places.get(targets.box_format, regions.box)
+    as_written, corners = (((each >= 0) & (each <= 1)).all(axis=1) for each in (written, regions.box))
+    tiny = np.where(declared, as_written, corners) & ((size > 0) & (size < 1)).all(axis=1)
     errors: Violations = []
     boxes = "" if targets.box_format is None else f"; boxes were read as {targets.box_format}, see --box-format"
     for index in np.flatnonzero(mine & (far | beside)):

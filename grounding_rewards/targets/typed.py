@@ -174,8 +174,10 @@ def _lone(columns: dict[str, Any], space: CoordSpace | None, *, named: bool) -> 
         odd, box, there = np.flatnonzero(~even).tolist(), box[even], even.tolist()
         if not _are_few(odd, there):
             return None
-        for name, column in columns.items():
+        for name, column in [*columns.items()]:
             columns[name] = column[even] if isinstance(column, np.ndarray) else list(compress(column, there))
+            if name in _WIDTHS and np.isnan(columns[name]).all():
+                del columns[name]  # of odd ones alone
         extent = extent_of(box)
     columns["bbox"] = box
 

@@ -321,8 +321,12 @@ def test_boxes_look_like_unit_by_the_numbers_as_written(written, box):
         targets = gr.Targets.from_list(rows, box_format=written)
         with pytest.raises(gr.TargetError, match=r"row 0, field 'bbox'.*these look like unit"):
             PIXEL_CLICK.score(["(5, 5)"] * len(rows), targets)
-    for numbers in ([0.75, 1.25, 0.5, 0.5], [0.75, 0.25, 1.0, 0.5]):
-        targets = gr.Targets.from_list([numbers], box_format=written)
+    for each in (
+        [0.75, 1.25, 0.5, 0.5],
+        [0.75, 0.25, 1.0, 0.5],
+        {"circle": [1, 1, 0.4]},
+    ):  # a circle is never so written
+        targets = gr.Targets.from_list([each], box_format=written)
         assert PIXEL_CLICK.score(["(1, 1)"], targets).valid.tolist() == [1]
 
 

@@ -157,6 +157,11 @@ def test_cells_with_a_size_that_is_none_are_read_alone_among_boxes():
     assert [row.image_size for row in read.rows] == [None if row in (7, 9) else (100, 200) for row in range(40)]
 
 
+def test_a_size_that_odd_rows_alone_name_is_known_of_none():
+    rows = [{"bbox": BOX}] * 40 + [{"bbox": [9, 9, 1, 1], "image_size": [99, 99]}]
+    assert Targets.from_list(rows, bad_target="abstain").known_image_sizes is None
+
+
 def parts(table):
     names = ("regions", "alternatives", "image_sizes", "model_image_sizes", "refusal", "acts", "valid", "space_codes")
     plain = {name: getattr(table, name) for name in ("span", "flat", "with_ends", "spaces", "has_actions_or_refusals")}
