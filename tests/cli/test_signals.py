@@ -118,11 +118,12 @@ LONG = """
 import os, signal, threading
 from grounding_rewards.cli import main
 from grounding_rewards.tables import rollout_table
-run = rollout_table._table
-def long(connection, sql, parameters):
+run = rollout_table.interruptible
+QUERY = "CREATE TABLE held AS SELECT count(*) FROM range(100000000000) a WHERE a.range % 3 = 1"
+def long(connection, *call):
     threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
-    run(connection, "CREATE TABLE held AS SELECT count(*) FROM range(100000000000) a WHERE a.range % 3 = 1", [])
-rollout_table._table = long
+    run(connection, connection.execute, QUERY)
+rollout_table.interruptible = long
 main()
 """
 
