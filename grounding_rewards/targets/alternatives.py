@@ -75,12 +75,12 @@ class Alternatives(PerSample):
 
 def alternatives_of(targets: Mapping[int, Target | None], regions: Regions, rows: int) -> Alternatives:
     """Collect the alternatives of ``rows`` samples, in their own spaces: of targets by row, the others lone boxes."""
-    lone = np.flatnonzero(~np.isin(regions.row, np.fromiter(targets, np.int64, len(targets))))
+    given = np.fromiter(targets, np.int64, len(targets))
+    lone = np.flatnonzero(~np.isin(regions.row, given))
     owners, places = regions.row[lone].tolist(), lone.tolist()
     starts: list[tuple[float, ...]] = [_NOWHERE] * len(lone)
     actions, extras = list[Action | None]([None]) * len(lone), [None] * len(lone)
-    firsts = np.searchsorted(regions.row, np.fromiter(targets, np.int64, len(targets))).tolist()
-    for (row, target), first in zip(targets.items(), firsts, strict=True):
+    for (row, target), first in zip(targets.items(), np.searchsorted(regions.row, given).tolist(), strict=True):
         if target is None:
             continue
         mine: list[tuple[int, Action | None]] = [

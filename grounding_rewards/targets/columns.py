@@ -6,7 +6,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import repeat
 from typing import Any, Literal, get_args
 
@@ -197,8 +197,7 @@ class Targets:
                 f"targets: got one {type(items).__name__}; expected a list with one target for each response"
             )
         given: Any = items if type(items) is Boxes else list(items)
-        care = partial(read_with_form, native=native, space=declared, label_free=label_free, box_format=written)
-        targets = _read(given, range(len(given)), care, bad_target)
+        targets = _read(given, range(len(given)), bad_target, native, declared, label_free, written)
         return targets.unlabelled() if label_free else targets
 
     def unlabelled(self) -> Targets:
@@ -368,24 +367,27 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
     return np.where(np.isnan(outside), own, outside)
 
 
-def _read(given: Any, numbers: Sequence[int], care: partial[tuple[Target, bool]], bad_target: BadTarget) -> Targets:
+def _read(
+    given: Any, numbers: Sequence[int], bad_target: BadTarget, native: NativeForm | None, space: CoordSpace | None,
+    label_free: bool, box_format: BoxFormat | None,
+) -> Targets:  # fmt: skip
     """Read targets, at once what can be and each other with care; ``numbers`` are their rows in errors."""
-    native, declared, written = (care.keywords[name] for name in ("native", "space", "box_format"))
-    plain = written in (None, BoxFormat.XYXY)
-    rows: Any = given.as_targets(native, declared) if plain and type(given) is Boxes else None
+    plain = box_format in (None, BoxFormat.XYXY)
+    rows: Any = given.as_targets(native, space) if plain and type(given) is Boxes else None
     if rows is None:
         given = list(given)
-        rows = read_typed(given, native, declared) if plain else [None] * len(given)
+        rows = read_typed(given, native, space) if plain else [None] * len(given)
     if type(rows) is Boxes:
         own_form = range(len(rows)) if native and not rows.named else frozenset[int]()
-        lone = _boxes_alone(rows, box_format=written, own_form=own_form)
+        lone = _boxes_alone(rows, box_format=box_format, own_form=own_form)
         if not rows.odd:
             return lone
         odd = given.take(rows.odd) if type(given) is Boxes else [given[row] for row in rows.odd]
-        return _joined(lone, rows, _read(odd, [numbers[row] for row in rows.odd], care, bad_target))
-    if declared is not None:  # nobody else has these targets yet
+        others = [numbers[row] for row in rows.odd]
+        return _joined(lone, rows, _read(odd, others, bad_target, native, space, label_free, box_format))
+    if space is not None:  # nobody else has these targets yet
         bare = [row for row in rows if row is not None and row.space is None]
-        deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
+        deque(map(force_setattr, bare, repeat("space"), repeat(space)), maxlen=0)
     first_form = native and given and type(given[0]) is list  # those that are read at once are of one type
     own = {index for index, row in enumerate(rows) if row} if first_form else set[int]()
     errors: dict[int, TargetError] = {}
@@ -396,7 +398,7 @@ def _read(given: Any, numbers: Sequence[int], care: partial[tuple[Target, bool]]
             key = content(item)
             read = None if key is None else known.get(key)
             if read is None:
-                read = care(item, numbers[index])
+                read = read_with_form(item, numbers[index], native, space, label_free, box_format)
                 if len(known) >= MOST_KNOWN:
                     known.clear()
                 if key is not None:
@@ -408,7 +410,7 @@ def _read(given: Any, numbers: Sequence[int], care: partial[tuple[Target, bool]]
             if bad_target == "raise":
                 raise
             errors[index] = error
-    return _columns(tuple(rows), errors, box_format=written, own_form=frozenset(own))
+    return _columns(tuple(rows), errors, box_format=box_format, own_form=frozenset(own))
 
 
 def content(target: Any) -> Any:
