@@ -225,10 +225,6 @@ def _columns(items: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     odd = {*places}
     if box is None or not _are_few(odd, items):
         return None
-    if odd:  # their other fields are those of one that is not
-        items, usual = list(items), items[next(row for row in count() if row not in odd)]
-        for row in odd:
-            items[row] = usual
     columns: dict[str, Any] = {"bbox": box}
     names, keys = [*items[0]], sum(map(len, items))
     for name in names:
