@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -36,6 +37,19 @@ def test_without_items_there_are_no_results():
 
 def test_work_that_cannot_be_pickled_is_not_packed():
     assert packed(lambda item: iter([item])) is None
+
+
+def collects(item):
+    yield gc.get_threshold()
+
+
+def test_processes_look_for_garbage_as_seldom_as_the_one_that_asks():
+    before = gc.get_threshold()
+    gc.set_threshold(4321, 12, before[2])
+    try:
+        assert list(spread(packed(collects), [1], 1)) == [(4321, 12, before[2])]
+    finally:
+        gc.set_threshold(*before)
 
 
 def fails(item):

@@ -68,8 +68,7 @@ def proposals(words: Sequence[str], begun: str) -> Proposals | None:
     if wanted is None:
         values = [bool(each and each["value"]) for each in (None, *given)]  # whose next word is a value
         place = sum(1 for own, after in zip(given, values, strict=False) if own is None and not after)
-        arguments = [each for each in params if not each["flags"]]
-        wanted = next((each for number, each in enumerate(arguments) if each["many"] or number >= place), None)
+        wanted = next(iter([each for each in params if not each["flags"]][place:]), None)
     return _values(wanted, begun) if wanted else []
 
 

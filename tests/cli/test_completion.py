@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import metadata
 
 import pytest
 import typer
@@ -21,6 +22,7 @@ LINES = [
     "eval rows.jsonl ", "eval --", "eval --recipe gelato --by a --by b --", "eval --json ", "pool next --selector spr",
     "pool temperature a b --", "check trl --", "--", "rollout --engine ", "where easyr1 ", "recipes gelato ",
     "eval --recipe gelato rows.jsonl --bad-target ", "compare a.jsonl --shown 2 --", "view --predictions ",
+    "recipes --family qwen2_5_vl gelato-",
 ]  # fmt: skip
 
 
@@ -48,7 +50,19 @@ def test_what_the_table_cannot_say_is_left_to_the_live_options(monkeypatch, line
     assert completion.answered() is None
 
 
-def test_names_are_left_to_the_live_options_where_a_plugin_is_installed(monkeypatch):
-    monkeypatch.setattr(completion, "_plugins", lambda: iter(["own"]))
-    assert completion.proposals(["eval", "--recipe"], "gel") is None
+def test_names_are_left_to_the_live_options_where_a_plugin_is_installed_and_wanted(monkeypatch):
+    own = metadata.EntryPoint("own", "own:Plugin", "grounding_rewards")
+    monkeypatch.setattr(metadata, "entry_points", lambda group: metadata.EntryPoints([own]).select(group=group))
+    monkeypatch.delenv("GROUNDING_REWARDS_PLUGINS", raising=False)
+    assert completion.proposals(["eval", "--recipe"], "gelato-") is None
     assert completion.proposals(["eval", "--box-format"], "xyx") == [("xyxy", "")]
+    monkeypatch.setenv("GROUNDING_REWARDS_PLUGINS", "")
+    assert completion.proposals(["eval", "--recipe"], "gelato-") == [("gelato-pixel", "")]
+
+
+@pytest.mark.parametrize(("line", "status"), [("eval --box-format xy", 0), ("eval --box-format ?", 1)])
+def test_fish_asks_whether_anything_may_stand_there(monkeypatch, capsys, line, status):
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"grounding-rewards {line}")
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "is-args")
+    monkeypatch.setenv(completion.COMPLETE, "complete_fish")
+    assert (completion.answered(), capsys.readouterr().out) == (status, "")

@@ -315,18 +315,17 @@ def test_a_recipe_says_what_it_needs():
         assert "expected" in str(error), kind
 
 
+@pytest.mark.filterwarnings("ignore:.*is in the recipe's own form, which ignores the box format")
 @pytest.mark.parametrize(("written", "box"), [("xywh", [0.75, 0.25, 0.5, 0.5]), ("cxcywh", [0.25, 1.0, 0.75, 0.5])])
 def test_boxes_look_like_unit_by_the_numbers_as_written(written, box):
     for rows in ([box], [box, [300, 300, 20, 20]]):
         targets = gr.Targets.from_list(rows, box_format=written)
         with pytest.raises(gr.TargetError, match=r"row 0, field 'bbox'.*these look like unit"):
             PIXEL_CLICK.score(["(5, 5)"] * len(rows), targets)
-    for each in (
-        [0.75, 1.25, 0.5, 0.5],
-        [0.75, 0.25, 1.0, 0.5],
-        {"circle": [1, 1, 0.4]},
-    ):  # a circle is never so written
-        targets = gr.Targets.from_list([each], box_format=written)
+    own = gr.recipe("gui-g1").native  # a circle and a recipe's own form are never so written
+    for each in ([0.75, 1.25, 0.5, 0.5], [0.75, 0.25, 1.0, 0.5], {"circle": [1, 1, 0.4]}, [0.75, 0.25, 1.25, 0.75]):
+        native = own if each == [0.75, 0.25, 1.25, 0.75] else None
+        targets = gr.Targets.from_list([each], box_format=written, native=native)
         assert PIXEL_CLICK.score(["(1, 1)"], targets).valid.tolist() == [1]
 
 
