@@ -133,6 +133,8 @@ def test_a_policy_that_drops_answers_is_refused(answers):
         composed(
             parts={"a": {"weight": 1, "clip": {"part": {"b": "matched_f1"}, "low": 0, "high": 1}}}, answers=answers
         )
+    with pytest.raises(gr.RecipeError, match=f"composite: {expected}"):
+        composed(parts={"hit": 0.5, "matched_f1": 0.5}, answers=answers)
     click = gr.recipe("click", response_space="pixel", answers=answers)
     with pytest.raises(gr.RecipeError, match=f"click: {expected}"):
         replace(click, reward=MatchedF1())
