@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -186,3 +187,14 @@ def test_the_help_of_commands_that_are_not_imported_is_theirs():
 OTHER_ROOMS = [
     "converting", "explain", "--recipe", "testing", "rescoring", "cli.explain", "cli.score", "cli.pool.report",
 ]  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts the threads of a process of Linux")
+def test_a_command_starts_no_threads_of_numpy(monkeypatch):
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    code = (
+        "import os, sys\nfrom contextlib import suppress\nfrom grounding_rewards.cli import main\n"
+        "sys.argv = ['grounding-rewards', 'eval', 'examples/clicks.jsonl', '--response-space', 'thousandths']\n"
+        "with suppress(SystemExit): main()\nprint('numpy' in sys.modules, len(os.listdir('/proc/self/task')))"
+    )
+    assert run(code)[-2:] == ["True", "1"]

@@ -58,7 +58,7 @@ _HELD_BYTES = 1 << 26  # bytes of batches that are gathered into one row group
 _NAMED = ("response", "target", "image_size", "model_image_size", "id", "token_length")
 """Columns that the manifest names; several names where files differ."""
 
-SHARD_BATCHES = 8  # batches of a file in one shard. A run that goes on after a kill does its unfinished shard again
+SHARD_BATCHES = 2  # batches of a file in one shard. A run that goes on after a kill does its unfinished shard again
 _READING = 0.1  # share of the progress that stands for reading the files once before any row is scored
 
 _BY_DEFAULT = Columns()

@@ -25,10 +25,12 @@ import pyarrow.parquet as pq
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.contents import Contents
 from grounding_rewards.tables.json_lines import encodable, finite
-from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, Note, no_collision
+from grounding_rewards.tables.rows import BATCH_BYTES, Batch, NewColumns, NoRowsError, Note, no_collision
 
 # Without a buffer size Arrow reads a whole column of a row group at once: in many files, all of the images.
 _READ_BYTES = 1 << 20
+ARROW_ROWS = 1 << 15
+"""Rows that are held at once; more than of JSON, since columns need no object for each value."""
 FEW_ROWS = 16
 """Rows that are read at once from a file with bytes, such as images.
 
@@ -122,7 +124,7 @@ class ParquetTable:
             return FEW_ROWS
         meta = file.metadata
         size = sum(meta.row_group(index).total_byte_size for index in range(meta.num_row_groups))
-        return int(min(BATCH_ROWS, max(1, BATCH_BYTES * meta.num_rows // max(size, 1))))
+        return int(min(ARROW_ROWS, max(1, BATCH_BYTES * meta.num_rows // max(size, 1))))
 
     @contextmanager
     def _reading(self) -> Iterator[Any]:
@@ -272,7 +274,7 @@ class ParquetWriter:
         added = [_array(new[field.name], field.type) for field in self.new]
         arrow = pa.RecordBatch.from_arrays([*self.columns(batch), *added], schema=self.schema)
         size = unpacked_bytes(arrow)
-        if self._rows + len(arrow) > BATCH_ROWS or self._bytes + size > BATCH_BYTES:
+        if self._rows + len(arrow) > ARROW_ROWS or self._bytes + size > BATCH_BYTES:
             self._flush()
         self._held.append(arrow)
         self._rows, self._bytes = self._rows + len(arrow), self._bytes + size
@@ -362,18 +364,18 @@ def plain_type(kind: Any) -> Any:
 
 
 def pieces(rows: Any) -> Iterator[Any]:
-    """Yield a record batch in parts, each of them within ``BATCH_BYTES`` and ``BATCH_ROWS``, or one row."""
-    for start in range(0, len(rows), BATCH_ROWS):
-        yield from _halved(rows.slice(start, BATCH_ROWS))
+    """Yield a record batch in parts, each of them within ``BATCH_BYTES`` and ``ARROW_ROWS``, or one row."""
+    for start in range(0, len(rows), ARROW_ROWS):
+        yield from _halved(rows.slice(start, ARROW_ROWS))
 
 
 def gathered(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the same rows in other record batches, each within ``BATCH_BYTES`` and ``BATCH_ROWS``, or one row."""
+    """Yield the same rows in other record batches, each within ``BATCH_BYTES`` and ``ARROW_ROWS``, or one row."""
     held, count, size = list[Any](), 0, 0
     for batch in batches:
         for piece in pieces(batch):
             more = unpacked_bytes(piece)
-            if held and (count + len(piece) > BATCH_ROWS or size + more > BATCH_BYTES):
+            if held and (count + len(piece) > ARROW_ROWS or size + more > BATCH_BYTES):
                 yield _one(held)
                 held, count, size = [], 0, 0
             held, count, size = [*held, piece], count + len(piece), size + more

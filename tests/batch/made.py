@@ -41,8 +41,8 @@ def table(out: Path) -> list[dict[str, Any]]:
 
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have 4 rows in a shard."""
-    for module in (text_rows, arrow_rows):
-        monkeypatch.setattr(module, "BATCH_ROWS", 4)
+    monkeypatch.setattr(text_rows, "BATCH_ROWS", 4)
+    monkeypatch.setattr(arrow_rows, "ARROW_ROWS", 4)
     monkeypatch.setattr(import_module("grounding_rewards.batch.rescore"), "SHARD_BATCHES", 1)
     monkeypatch.setattr(rescoring, "GROUP_ROWS", 4)
 

@@ -92,8 +92,8 @@ def _size(row):
 
 
 def test_rows_are_put_together_where_they_are_small(tmp_path):
-    pq.write_table(pa.table({"image": [b"x"] * 9000}), tmp_path / "in.parquet")
-    assert [len(batch) for batch in open_table(tmp_path / "in.parquet").batches()] == [8192, 808]
+    pq.write_table(pa.table({"image": [b"x"] * 33_000}), tmp_path / "in.parquet")
+    assert [len(batch) for batch in open_table(tmp_path / "in.parquet").batches()] == [32_768, 232]
 
 
 def test_a_value_that_rows_share_counts_for_each_of_them():
