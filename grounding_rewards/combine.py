@@ -7,7 +7,7 @@ each with its own score before weights. ``OPS`` is the table of what they do.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import pairwise
@@ -112,7 +112,7 @@ class Combination(Term):
         for name, part in self.parts:
             if wrong := why_invalid(part, VERIFIER):
                 raise RecipeError(f"part {name!r}: got {short_repr(part)}, which {wrong}")
-        names = [name for name, _ in parts_of(self)]
+        names = [name for name, _ in self.steps]
         for name in names:  # at any depth, because Scores.parts is flat
             if name in RESERVED or not name.isidentifier():
                 raise RecipeError(f"part {name!r}: trainers use that name, or it is no name; choose another")
@@ -126,7 +126,7 @@ class Combination(Term):
     @cached_property
     def steps(self) -> tuple[tuple[str, Verifier], ...]:
         """All parts inside by name, in order of evaluation."""
-        return tuple(parts_of(self))
+        return tuple([each for name, part in self.parts for each in (*parts_of(part), (name, part))])
 
     @cached_property
     def numbers(self) -> dict[str, Any]:
@@ -137,11 +137,11 @@ class Combination(Term):
     def _bounds(self) -> Bounds:
         return OPS[self.op].bounds([(part.low, part.high) for part in self.within], **self.numbers)
 
-    @property
+    @cached_property
     def low(self) -> float:
         return self._bounds[0]
 
-    @property
+    @cached_property
     def high(self) -> float:
         return self._bounds[1]
 
@@ -173,7 +173,7 @@ def evaluate(
     that live as long, and grows.
     """
     known = {} if known is None else known
-    steps = term.steps if isinstance(term, Combination) else ()
+    steps = parts_of(term)
     for name, part in (*steps, (label, term)):
         if id(part) in known:
             continue
@@ -184,11 +184,9 @@ def evaluate(
     return known[id(term)], {name: known[id(part)] for name, part in steps}
 
 
-def parts_of(term: Verifier) -> Iterator[tuple[str, Verifier]]:
-    """Yield all parts inside a term by name, in order of evaluation."""
-    for name, part in term.parts if isinstance(term, Combination) else ():
-        yield from parts_of(part)
-        yield name, part
+def parts_of(term: Verifier) -> tuple[tuple[str, Verifier], ...]:
+    """Return all parts inside a term by name, in order of evaluation."""
+    return term.steps if isinstance(term, Combination) else ()
 
 
 def _combined(op: str, parts: Mapping[str, Verifier], **numbers: Any) -> Combination:

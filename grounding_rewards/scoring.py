@@ -193,7 +193,7 @@ class Recipe:
     @property
     def parts(self) -> tuple[str, ...]:
         """Names of ``Scores.parts``, in order."""
-        return tuple(name for name, _ in parts_of(self.reward))
+        return tuple([name for name, _ in parts_of(self.reward)])
 
     def to_dict(self) -> dict[str, Any]:
         """Name and options: ``recipe(r.to_dict()) == r``."""
