@@ -30,7 +30,6 @@ from grounding_rewards.coords.spaces import PIXEL, UNIT, extents
 from grounding_rewards.errors import ConvertError, PictureError, TableError
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
-from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.prompts import image_path
 from grounding_rewards.tables.rollout_columns import NUMBER, number_of
 from grounding_rewards.tables.rows import Batch, Table, value_at
@@ -91,7 +90,7 @@ def check_rows(
     seen = set[bytes]()
     if against is not None:
         seen = _contents_of(against, scorer, join, against_split)
-    table, _ = join.open(file, split, scorer.columns)
+    table = join.open(file, split, scorer.columns)
     scorer = scorer.of(table)
     check = DataCheck(scorer.recipe, answered)
     images = _Images(scorer.images.files if scorer.images else None, contents=against is not None)
@@ -108,13 +107,12 @@ def check_rows(
 def _contents_of(file: Path, scorer: TableScorer, join: Join, split: str | None) -> set[bytes]:
     """Return the digests of a file's images, whatever its targets are; its columns may have names of their own."""
     try:
-        table, _ = join.open(file, split, Columns())
+        table = join.open(file, split, Columns())
     except TableError as error:
         raise TableError(str(error).replace("--split", "--against-split")) from None
     named = scorer.columns.image if has(table, scorer.columns.image) else ""
     column = resolve(table, Columns(image=named), label_free=True, answered=False).columns.image
-    if (files := scorer.image_files) is not None:
-        files = replace(files, root=files.root or str(folder_of(table.path).absolute()))
+    files = scorer.image_files and scorer.image_files.of(table.path)
     images, seen, unread = _Images(files, contents=True), set[bytes](), 0
     with join.reporting.progress(f"reading images of {table.path.name}") as advance:
         for batch in table.batches([name for name in columns_read([column]) if name in table.columns], whole=False):
@@ -130,7 +128,7 @@ def _contents_of(file: Path, scorer: TableScorer, join: Join, split: str | None)
 
 def targets_of(file: Path, scorer: TableScorer, join: Join) -> Iterator[tuple[Targets, Sequence[Any]]]:
     """Yield the targets of a file in pixels, and as they are there; rows that cannot be used in pixels abstain."""
-    table, _ = join.open(file, None, scorer.columns)
+    table = join.open(file, None, scorer.columns)
     scorer = scorer.of(table)
     for batch in scorer.batches(table, whole=False):
         yield _prepared(scorer, table, batch, into=PIXEL, response_space=PIXEL, screen=True), scorer.targets(batch)
@@ -160,8 +158,8 @@ def shown_rows(
     file: Path, scorer: TableScorer, join: Join, rows: Collection[int], *, split: str | None = None
 ) -> dict[int, ShownRow]:
     """Read some rows of a file again, with their screenshots; of rollouts also what they answer."""
-    table, columns = join.open(file, split, scorer.columns)
-    scorer, found, count = replace(scorer, columns=columns, on_note=lambda text: None).of(table), {}, 0
+    table = join.open(file, split, scorer.columns)
+    scorer, found, count = replace(scorer, on_note=lambda text: None).of(table), {}, 0
     rollouts = scorer.answered
     problems = Problems(scorer, table)
     for batch in problems.left_out(_batches(scorer, table, problems.reads)) if rollouts else _batches(scorer, table):
@@ -290,8 +288,8 @@ def check_rollouts(
     file: Path, scorer: TableScorer, join: Join, *, split: str | None = None, naming: Callable[[str], Naming]
 ) -> CheckedRollouts:
     """Check the rollouts of a file, with the answers of another one where ``join`` names it."""
-    table, columns = join.open(file, split, scorer.columns)
-    scorer = replace(scorer, columns=columns).of(table)
+    table = join.open(file, split, scorer.columns)
+    scorer = scorer.of(table)
     diagnosis = Diagnosis(scorer.recipe, naming(scorer.columns.response), scorer.box_format)
     scorer = replace(scorer, diagnosis=diagnosis)
     problems, groups, parts = Problems(scorer, table), Groups(), list[Evaluation]()

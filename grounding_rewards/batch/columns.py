@@ -105,7 +105,8 @@ def _named(table: Table, columns: Columns, *, label_free: bool) -> Columns:
     for field, name in vars(columns).items():
         if name not in ("", NONE) and not {".", ","} & {*name}:
             require_column(table, name, f"--{role(field)}-column")
-    named = columns.over({field: name for field, name in vars(OWN).items() if name in table.columns})
+    joined_by = {"id": getattr(table, "id", "")}  # of a joined table
+    named = columns.over(joined_by).over({field: name for field, name in vars(OWN).items() if name in table.columns})
     return named.over({"target": NONE, "refusal": NONE}) if label_free else named
 
 

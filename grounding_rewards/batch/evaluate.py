@@ -35,7 +35,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings.declared import errors_in_keywords, in_keywords
 from grounding_rewards.settings.groups import Images
 from grounding_rewards.settings.reading import filed
-from grounding_rewards.tables.opening import folder_of
+from grounding_rewards.tables.contents import folder_of
 from grounding_rewards.tables.reporting import Reporting
 from grounding_rewards.tables.rows import Table
 from grounding_rewards.tables.text_rows import HeldTable
@@ -272,8 +272,8 @@ def evaluate_rows(
     several: bool = False,
 ) -> EvaluatedRows:
     """Evaluate the rows of a file, in memory, or of a benchmark's files; their name stands in remarks on several."""
-    table, columns = _opened(rows, scorer.columns, join, split, named)
-    scorer = replace(scorer, columns=columns, layouts=named.layouts if named else None).of(table)
+    table = _opened(rows, scorer.columns, join, split, named)
+    scorer = replace(scorer, layouts=named.layouts if named else None).of(table)
     diagnosis = Diagnosis(scorer.recipe, naming(scorer.columns.response), scorer.box_format)
     scorer = replace(scorer, diagnosis=diagnosis)
     own = [name for name in by if named is None or name not in named.names]
@@ -325,7 +325,7 @@ def _places(recipe: Recipe, rollouts: Rollouts) -> Floats | None:
 
 def _opened(
     rows: HeldTable | Sequence[Path], columns: Columns, join: Join, split: str | None, named: Benchmark | None
-) -> tuple[Table, Columns]:
+) -> Table:
     if named is not None and isinstance(rows, Sequence):
         table = open_benchmark(named, rows, split, join.reporting.note)
         return join.join(table, columns, () if named.repeated == 0 else named.key)

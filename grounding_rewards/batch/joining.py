@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from grounding_rewards.tables.matched import MatchedTable
     from grounding_rewards.tables.rollout_table import RolloutTable
 
-_DEFAULT = Columns()
-
 
 @dataclass(frozen=True)
 class Join:
@@ -76,31 +74,27 @@ class Join:
             return [(str(each), files, replace(self, predictions=each)) for each in self.every]
         return [(str(file), [file], self) for file in files]
 
-    def open(self, file: Path, split: str | None, columns: Columns) -> tuple[Table, Columns]:
-        """Open a file of rows, with its predictions; return it, and the columns, with the sample's name from the id."""
-        if self.predictions is None:
-            return self._rows(file, split, columns), columns
-        table = self._matched(file, split, columns)
-        return table, _named(columns, table)
+    def open(self, file: Path, split: str | None, columns: Columns) -> Table:
+        """Open a file of rows, with its predictions."""
+        return self._rows(file, split, columns) if self.predictions is None else self._matched(file, split, columns)
 
-    def join(self, table: Table, columns: Columns, alike: Sequence[str] = ()) -> tuple[Table, Columns]:
-        """Join predictions, if any, to rows that are open, as ``MatchedTable`` does; return what ``open`` does."""
+    def join(self, table: Table, columns: Columns, alike: Sequence[str] = ()) -> Table:
+        """Join predictions, if any, to rows that are open, as ``MatchedTable`` does."""
         if self.predictions is None:
-            return table, columns
-        joined = self._joined(table, open_rows(self.predictions, encoding=self.encoding), columns, alike)
-        return joined, _named(columns, joined)
+            return table
+        return self._joined(table, open_rows(self.predictions, encoding=self.encoding), columns, alike)
 
-    def rollouts(self, paths: Sequence[Path], columns: Columns) -> tuple[RolloutTable | Sequence[Path], Columns]:
-        """Return rollouts: the files of them, or the file of annotations with its predictions; and the columns."""
+    def rollouts(self, paths: Sequence[Path], columns: Columns) -> RolloutTable | Sequence[Path]:
+        """Return rollouts: the files of them, or the file of annotations with its predictions."""
         if self.predictions is None:
-            return paths, columns
+            return paths
         from grounding_rewards.tables.rollout_table import MatchedRollouts  # duckdb, which other commands do without
 
         for path in (paths[0], self.predictions):
             refuse_stream(path)
         table = self._matched(paths[0], None, columns, unanswered=False)
         written(table, self.reporting.note)
-        return MatchedRollouts(table), _named(columns, table)
+        return MatchedRollouts(table)
 
     def _rows(self, file: Path, split: str | None, columns: Columns) -> Table:
         """Open a file of rows; a trainer's log as rollouts, unless columns of it are named."""
@@ -172,7 +166,3 @@ def counts(table: Table) -> dict[str, Any]:
     """Return the counts of a join, for JSON; nothing for one file."""
     joined = getattr(table, "counts", None)
     return {"joined": asdict(joined)} if joined else {}
-
-
-def _named(columns: Columns, table: MatchedTable) -> Columns:
-    return replace(columns, id=table.id) if columns.id == _DEFAULT.id else columns

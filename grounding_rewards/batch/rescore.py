@@ -374,8 +374,7 @@ def _earlier_columns(
 
 def renamed(scorer: TableScorer) -> set[str]:
     """Return columns of one table that are called otherwise from now on; another table may have more by these names."""
-    guessed = (field for field in ("id", "image_size") if scorer.guessed(field))  # targets may say another
-    kept = {"image", "refusal", *guessed}
+    kept = {"image", "refusal", *({"id", "image_size"} & scorer.guessed)}  # of a guess targets may say another
     return {name for field, name in vars(scorer.columns).items() if field not in kept} - {*vars(OWN).values()}
 
 
@@ -398,7 +397,7 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
 
 def _check_once(rollouts: RolloutTable, tables: Sequence[Table], scorers: Sequence[TableScorer]) -> None:
     """Check that no rollout is there twice, as far as files name and number them."""
-    named = [(table, each.columns.id) for table, each in zip(tables, scorers, strict=True) if not each.guessed("id")]
+    named = [(table, each.columns.id) for table, each in zip(tables, scorers, strict=True) if "id" not in each.guessed]
     numbered = [(table, name) for table, name in named if has(table, name) and "rollout" in table.columns]
     if numbered:
         keys = _Keys(rollouts.paths[0], numbered)

@@ -69,7 +69,7 @@ class RolloutScorer:
                 lossy = name in ("image_size", "model_image_size") and self.scorer.bad_target == "abstain"
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
         arrays["target"] = self._targets(batch, arrays["target"])
-        if self.scorer.guessed("image_size") or (self.scorer.images is not None and not alone):
+        if "image_size" in self.scorer.guessed or (self.scorer.images is not None and not alone):
             known = self.scorer.needed_sizes(source.table, batch)
             written = [None] * len(batch) if known is None else [None if size is None else [*size] for size in known]
             arrays["image_size"] = pa.array(written, arrays["image_size"].type)
@@ -108,7 +108,7 @@ class RolloutScorer:
         if isinstance(batch.whole, list) or column not in batch.whole.schema.names:
             values = batch.column(column)
         elif (
-            not self.scorer.guessed("id")
+            "id" not in self.scorer.guessed
             and pa.types.is_string(batch.whole.column(column).type)
             and not batch.whole.column(column).null_count
         ):

@@ -88,7 +88,7 @@ def names_of(
 
     ``read`` are the batch's targets where they have been read.
     """
-    column, guessed = scorer.columns.id, scorer.guessed("id")  # a target's id goes before a guess
+    column, guessed = scorer.columns.id, "id" in scorer.guessed  # a target's id goes before a guess
     names = [name_of(name) for name in values]
     for row, (came, name) in enumerate(zip(values, names, strict=True)):
         if name is None and came is not None and came == came:

@@ -25,8 +25,8 @@ from grounding_rewards.rollouts import PARSED
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings.declared import errors_in_keywords, in_keywords
 from grounding_rewards.tables.columns import find_columns
-from grounding_rewards.tables.contents import PARQUET, TEXTS, suffix_of
-from grounding_rewards.tables.opening import folder_of, open_rows, open_table
+from grounding_rewards.tables.contents import PARQUET, TEXTS, folder_of, suffix_of
+from grounding_rewards.tables.opening import open_rows, open_table
 from grounding_rewards.tables.reporting import Reporting
 from grounding_rewards.tables.rows import Table
 from grounding_rewards.tables.text_rows import HeldTable
@@ -161,7 +161,7 @@ def steps_by_rule(
     table: Table = HeldTable(steps, file)
     if join.predictions is not None:
         id = join.id or (f"{episode},{number}" if {episode, number} <= {*open_rows(join.predictions).columns} else None)
-        table, _ = replace(join, id=id).join(table, Columns(response=response))
+        table = replace(join, id=id).join(table, Columns(response=response))
     there = [dict.fromkeys(table.columns)]
     answered = find_columns(there, {"response": response or None}).columns.get("response", "response")
     if answered not in table.columns:

@@ -12,7 +12,7 @@ import numpy as np
 
 from grounding_rewards.arrays import nowhere
 from grounding_rewards.batch.cells import TargetCells
-from grounding_rewards.batch.columns import Columns, ResolvedColumns, has, resolve
+from grounding_rewards.batch.columns import Columns, has, resolve
 from grounding_rewards.batch.layouts import Layout, space_named
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Sizes, score_rows
 from grounding_rewards.checks.diagnosis import Diagnosis
@@ -23,7 +23,6 @@ from grounding_rewards.literals import literal
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.columns import LISTS, NONE, columns_read, place_named
 from grounding_rewards.tables.image_files import ImageFiles, read_images
-from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.prompts import response_text
 from grounding_rewards.tables.rows import Batch, Note, Table, joined, numbers_of, require_column, value_at
 from grounding_rewards.tables.sample_ids import name_of
@@ -106,7 +105,9 @@ class TableScorer:
     bad_target: str = "raise"
     box_format: BoxFormat | None = None  # how boxes are written, as in ``Targets.from_list``
     image_files: ImageFiles | None = None  # reads sizes that rows lack, by default in the folder of the table
-    resolved: ResolvedColumns | None = None
+    layout: Layout | None = None  # of a table, as ``of`` finds it; None for one that no benchmark has
+    # attributes of ``columns`` that were guessed: what targets say themselves goes before them
+    guessed: frozenset[str] = frozenset()
     images: RowImages | None = field(default=None, repr=False)
     layouts: Sequence[Layout] | None = None  # of a benchmark that is named, as in ``resolve``
     answered: bool = True  # False where responses are still to come
@@ -120,31 +121,19 @@ class TableScorer:
 
     def of(self, table: Table) -> TableScorer:
         """Return the scorer of one table, which knows its columns."""
-        if self.resolved is not None:
-            return self
-        resolved = resolve(
+        found = resolve(
             table, self.columns, label_free=self.recipe.label_free, answered=self.answered,
             box_format=self.box_format, layouts=self.layouts,
         )  # fmt: skip
-        layout, box_format, files = resolved.layout, self.box_format, self.image_files
-        for text in (*([layout.note(box_format, space_named(self.recipe))] if layout else ()), *resolved.notes):
+        columns, layout, box_format, images = found.columns, found.layout, self.box_format, None
+        for text in (*([layout.note(box_format, space_named(self.recipe))] if layout else ()), *found.notes):
             self.on_note(text)
-        if layout is not None:
-            box_format = box_format or layout.box_format
-        box_format = box_format or place_named(resolved.columns.target)[1]
-        if files is not None:
-            files = replace(files, root=files.root or str(folder_of(table.path).absolute()))
-        images = None if files is None else RowImages(files, resolved.columns.image, self.on_note, resolved.no_image)
-        return replace(self, columns=resolved.columns, resolved=resolved, box_format=box_format, images=images)
-
-    @property
-    def layout(self) -> Layout | None:
-        """The benchmark's layout of the table; None for another one."""
-        return self.resolved.layout if self.resolved else None
-
-    def guessed(self, field: str) -> bool:
-        """Return True where the column of an attribute of ``columns`` was guessed."""
-        return self.resolved is not None and field in self.resolved.guessed
+        box_format = box_format or (layout and layout.box_format) or place_named(columns.target)[1]
+        if self.image_files is not None:
+            images = RowImages(self.image_files.of(table.path), columns.image, self.on_note, found.no_image)
+        return replace(
+            self, columns=columns, layout=layout, guessed=found.guessed, box_format=box_format, images=images
+        )
 
     def used(self, table: Table) -> dict[str, str]:
         """Return the columns that are read of a table, by role, for JSON."""
@@ -160,8 +149,6 @@ class TableScorer:
 
     def batches(self, table: Table, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
         """Return the table's batches with what scoring reads, and ``by``; one batch where rows are compared."""
-        if self.resolved is None:
-            return self.of(table).batches(table, by=by, whole=whole)
         for name in by:
             require_column(table, name, "--by")
         if "groups" in self.recipe.needs and not has(table, self.columns.target):
@@ -192,8 +179,6 @@ class TableScorer:
 
     def score(self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None) -> RecipeSlice:
         """Score a batch; ``groups`` says which rows to compare, by a key for each row; None for those of one sample."""
-        if self.resolved is None:
-            return self.of(table).score(table, batch, groups=groups)
         reads_extras, extras = self.recipe.reads_extras, None
         if reads_extras:  # rows of JSON may have keys that the first batch, which names the columns, lacks
             extras = {name: batch.column(name) for name in dict.fromkeys([*table.columns, *chain(*batch.rows)])}
@@ -285,7 +270,7 @@ class TableScorer:
     def samples(self, table: Table, batch: Batch, targets: Targets) -> list[Hashable]:
         """Return each row's sample, by its column, else the ``id`` of its target; one of its own without."""
         names: list[Hashable] = []
-        stands_in = self.guessed("id")
+        stands_in = "id" in self.guessed
         for row, sample in enumerate(batch.column(self.columns.id)):
             target = targets.rows[row]
             if stands_in and target is not None and target.id is not None:
@@ -336,7 +321,7 @@ class TableScorer:
     def image_sizes(self, table: Table, batch: Batch, read: Targets, *, array: bool = False) -> Sizes | None:
         """Return the column of image sizes, or None where no row has one; of a guess only what targets do not say."""
         sizes = self.sizes(table, batch, self.columns.image_size, array=array)
-        if sizes is None or not self.guessed("image_size") or read.known_image_sizes is None:
+        if sizes is None or "image_size" not in self.guessed or read.known_image_sizes is None:
             return sizes
         unsaid = np.isnan(read.known_image_sizes[:, 0]).tolist()
         return [size if own else None for size, own in zip(sizes, unsaid, strict=True)]

@@ -132,7 +132,7 @@ def check_rollouts(
     from grounding_rewards.cli.render import evaluation as show
 
     built, join, split = catalogue.recipe(recipe, **chosen), rows.join, rows.split
-    scorer = rows.scorer(built, rows.columns, bad_target, box_format)
+    scorer = rows.scorer(built, bad_target, box_format)
     if html is not None:
         check_page(html, [file])
     checked = check_rollouts(file, scorer, join, split=split, naming=command_line)

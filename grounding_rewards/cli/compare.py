@@ -48,9 +48,9 @@ def compare(
     rows.join.check([file])
     if html is not None:
         check_page(html, [file])
-    table, columns = rows.join.open(file, rows.split, rows.columns)
+    table = rows.join.open(file, rows.split, rows.columns)
     scorers = [
-        rows.scorer(catalogue.recipe(name, **own), columns, "abstain", box_format, terminal.note_once())
+        rows.scorer(catalogue.recipe(name, **own), "abstain", box_format, terminal.note_once())
         for name, own in zip((recipe, other), options.of_each(chosen, 2), strict=True)
     ]
     with terminal.progress(f"comparing on {table.path.name}") as advance:

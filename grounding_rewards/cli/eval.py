@@ -162,7 +162,7 @@ def evaluate_files(
     runs, live = list[EvaluatedRows](), list[list[str]]()
     for (name, paths, own_join), own, own_columns in zip(inputs, recipes, of_inputs, strict=True):
         known = len(terminal.warnings())
-        scorer = rows.scorer(own, own_columns, bad_target, box_format, join.reporting.note)
+        scorer = replace(rows, columns=own_columns).scorer(own, bad_target, box_format, join.reporting.note)
         runs.append(
             evaluate_rows(
                 paths, scorer, fields, join=own_join, split=split, named=named, categories=categories,
@@ -208,7 +208,7 @@ def _is_zoomed(files: Sequence[Path], columns: Columns, split: str | None, join:
     """Return True for one table of zoomed rollouts, whose first answers are compared with those to the crops."""
     if len(files) != 1 or join.every or is_stream(files[0]):
         return False
-    return FIRST_RESPONSE in join.open(files[0], split, columns)[0].columns
+    return FIRST_RESPONSE in join.open(files[0], split, columns).columns
 
 
 def _reported(compared: Comparison, files: Sequence[str]) -> dict[str, Any]:

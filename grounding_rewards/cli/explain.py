@@ -115,8 +115,8 @@ def explain_score(
     built = catalogue.recipe(name, **{**own, **chosen})
     others, left_out = _others(recipe, compare_with, chosen)
     if file is not None:
-        table, columns = rows.join.open(file, rows.split, rows.columns)
-        scorer = rows.scorer(built, columns, "raise", box_format).of(table)
+        table = rows.join.open(file, rows.split, rows.columns)
+        scorer = rows.scorer(built, "raise", box_format).of(table)
         case = row_of(table, row or 0, [replace(scorer, recipe=each) for each in (built, *others)])
     elif response is not None:
         case = replace(_case(built, response, target, group or (), sizes), box_format=box_format)

@@ -265,13 +265,13 @@ class TargetRows:
     join: Join
 
     def scorer(
-        self, recipe: Recipe, columns: Columns, bad_target: str, box_format: BoxFormat | None,
-        note: Callable[[str], None] = terminal.note,
-    ) -> TableScorer:  # fmt: skip
-        """Return the scorer of a table, whose columns may be others where answers are joined."""
+        self, recipe: Recipe, bad_target: str, box_format: BoxFormat | None, note: Callable[[str], None] = terminal.note
+    ) -> TableScorer:
+        """Return the scorer of these rows."""
         from grounding_rewards.batch.table_scorer import TableScorer  # which many commands do without
 
-        return TableScorer(recipe, columns, bad_target, box_format, self.images, on_note=note, on_warning=terminal.warn)
+        columns, images, warn = self.columns, self.images, terminal.warn
+        return TableScorer(recipe, columns, bad_target, box_format, images, on_note=note, on_warning=warn)
 
 
 def _target_rows(

@@ -52,9 +52,9 @@ def score(
     """
     rows.join.check([file])
     built = catalogue.recipe(recipe, **chosen)
-    table, columns = rows.join.open(file, rows.split, rows.columns)
+    table = rows.join.open(file, rows.split, rows.columns)
     written(table, terminal.note)
-    scorer = rows.scorer(built, columns, bad_target, box_format)
+    scorer = rows.scorer(built, bad_target, box_format)
     with joined(ray) as cluster:
         summary = _write(table, out, scorer, prefix, cluster)
     if as_json:

@@ -50,8 +50,8 @@ def suggest_recipes(
         raise TableError(f"--out: got {out}; expected a new file that ends in .json")
     if out is not None:
         check_place(out, [file])
-    table, columns = rows.join.open(file, rows.split, rows.columns)
-    scorer = rows.scorer(catalogue.recipe(reward, **chosen), columns, "abstain", box_format, terminal.note_once())
+    table = rows.join.open(file, rows.split, rows.columns)
+    scorer = rows.scorer(catalogue.recipe(reward, **chosen), "abstain", box_format, terminal.note_once())
     with terminal.progress(f"trying recipes on {table.path.name}") as advance:
         found = suggest(table, scorer, chosen.get("target_space"), advance=advance)
     if as_json:

@@ -32,7 +32,6 @@ from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.tables.json_lines import is_utf8
 from grounding_rewards.tables.manifests import fingerprint, manifest_bytes, unfinished
-from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.runs import Run, open_run
 from grounding_rewards.tables.training_sets import Shape
@@ -83,7 +82,7 @@ class Part:
                 space=None if self.space is None else as_space(self.space), prefix=f"{self.name}/", source=self.name,
                 wording=Wording(self.template or template),
             ),
-            images=ImageFiles(self.images or str(folder_of(self.path).absolute())),
+            images=ImageFiles(self.images).of(self.path),
             stored=partial(stored, folder=folder),
         )  # fmt: skip
 

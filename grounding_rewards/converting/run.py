@@ -27,7 +27,7 @@ from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.columns import NONE, Survey, columns_read, find_columns, guess_note, place_named
 from grounding_rewards.tables.contents import PARQUET, stem_of
 from grounding_rewards.tables.image_files import Image, ImageFiles
-from grounding_rewards.tables.opening import folder_of, open_rows
+from grounding_rewards.tables.opening import open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rows import Batch, Note, Table, first_rows, value_at
 from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
@@ -355,7 +355,7 @@ class Converter:
         survey = self._survey(table, file, result)
         reading, remarks = self._reading(survey, self._benchmark(table, survey), file, result)
         sourced = self.layout.sourced if reading.source is not None or reading.columns.source is not None else None
-        images = replace(self.images, root=self.images.root or str(folder_of(file).absolute()), hint=_HINT)
+        images = replace(self.images.of(file), hint=_HINT)
         stored = images.in_url if self.layout.embedded else self.stored
         return replace(self, layout=sourced or self.layout, stored=stored)._write(
             table, survey, reading, remarks, result, images, file, out, opened

@@ -27,7 +27,7 @@ from grounding_rewards.tables.columns import GUESSED, NONE, find_columns, guess_
 from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.manifests import fingerprint, refuse_stream
-from grounding_rewards.tables.opening import files_of_table, folder_of, open_rows
+from grounding_rewards.tables.opening import files_of_table, open_rows
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH, ZOOMED, fields
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.tables.rows import Batch, Note, Table, first_rows, joined, value_at
@@ -122,9 +122,8 @@ def open_data(
         raise EngineError(f"--zoom: {path} has no images to take crops of; --image-column names their column")
     own = {**FURTHER, **(ZOOMED if zoomed else {})}
     source, schema = _source(table, scorer, recipe, image.partition(".")[0], own, note, in_rows=in_rows)
-    whole = replace(files, root=files.root or str(folder_of(path).absolute()))
     reader = RolloutScorer(scorer, schema, image=image, instruction=chosen["instruction"], reads=recipe)
-    return Data(source, reader, chosen["instruction"], image, whole, files.root, encoding)
+    return Data(source, reader, chosen["instruction"], image, files.of(path), files.root, encoding)
 
 
 def _has_bytes(images: Any) -> bool:

@@ -129,6 +129,11 @@ def is_stream(path: Path) -> bool:
     return str(path) in STDIN or _DESCRIPTOR.fullmatch(str(path)) is not None
 
 
+def folder_of(path: Path) -> Path:
+    """Return the folder in which relative paths of data start: that of the file; of a stream the current one."""
+    return Path() if is_stream(path) else path if path.is_dir() else path.parent
+
+
 def copied(path: Path) -> Contents:
     """Copy a stream to a temporary file, which goes when the source does, or else at the end of the program."""
     import tempfile  # which files do without

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from ctypes import CDLL
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from threading import Condition, Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -20,6 +21,7 @@ from msgspec import Struct
 
 from grounding_rewards.coords.image_sizes import ENOUGH, Size, image_format, image_size, orientation
 from grounding_rewards.errors import ConvertError, DataPathError, PictureError
+from grounding_rewards.tables.contents import folder_of
 from grounding_rewards.tables.data_paths import open_regular, read_up_to
 
 if TYPE_CHECKING:
@@ -149,6 +151,10 @@ class ImageFiles:
     # the most pixels, width times height, checked in the header before anything is decoded
     max_image_pixels: int = MAX_IMAGE_PIXELS
     hint: str = ""  # advice in errors about a file that may lie elsewhere
+
+    def of(self, data: Path) -> ImageFiles:
+        """Return the same for the images of a file of data: in its folder, where no other is named."""
+        return self if self.root else replace(self, root=str(folder_of(data).absolute()))
 
     def look(self, image: Image, *, turning: bool, files: bool = True) -> ImageInfo | None:
         """Read the size and the orientation of an image, from its first bytes where possible."""

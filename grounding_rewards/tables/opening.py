@@ -115,7 +115,7 @@ def open_rows(
     """
     path = local(path)
     table = _open_rows(path, split, tolerant, encoding, responses, note)
-    return table if shape is None else shape.of(table, folder_of(path).absolute(), tolerant=tolerant, note=note)
+    return table if shape is None else shape.of(table, tolerant=tolerant, note=note)
 
 
 def _open_rows(
@@ -154,11 +154,6 @@ def splits_of(path: Path) -> list[str]:
     if (path / _SPLITS).is_file():
         return [str(name) for name in _read_json(path / _SPLITS, "splits")]
     return list(_by_format(path)[0])
-
-
-def folder_of(path: Path) -> Path:
-    """Return the folder in which relative paths of data start: that of the file; of a stream the current one."""
-    return Path() if is_stream(path) else path if path.is_dir() else path.parent
 
 
 def files_of_table(table: Table) -> tuple[Path, ...]:
@@ -253,7 +248,7 @@ def _screens(path: Path, files: Sequence[Path], opened: Callable[[Path], Table])
     """Return the files of a folder as one table where each, as the first one, surely is a screenshot of a layout."""
     table = ScreensTable(path, files, opened)
     with suppress(TableError):
-        shaped = BY_FIELDS.of(table, path)
+        shaped = BY_FIELDS.of(table)
         return table if isinstance(shaped, ShapedTable) and shaped.layout.screens else None
     return None
 

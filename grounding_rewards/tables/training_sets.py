@@ -335,12 +335,9 @@ class Shape:
     space: CoordSpace | None = None  # the space of places, in place of a layout's
     images: ImageFiles = field(default_factory=ImageFiles)
 
-    def of(self, table: Table, folder: Path, *, tolerant: bool = False, note: Note = lambda text: None) -> Table:
-        """Return a table with its rows in a layout that is named, or that they surely have; else the table.
-
-        ``folder`` is that of images, where no other is named.
-        """
-        root = self.images.root or str(folder)
+    def of(self, table: Table, *, tolerant: bool = False, note: Note = lambda text: None) -> Table:
+        """Return a table with its rows in a layout that is named, or that they surely have; else the table."""
+        root = self.images.of(table.path).root
         if self.explode:
             lacking = [path for path in self.explode if path.partition(".")[0] not in table.columns]
             if lacking:

@@ -33,7 +33,7 @@ BOX = {"bbox": [10, 10, 30, 20]}
 def score(path: Path, recipe: gr.Recipe, *rows: dict[str, Any], **settings: Any) -> gr.Scores:
     """Write rows, and return the scores of the one batch that they make."""
     table = open_table(write_rows(path, *rows))
-    scorer = TableScorer(recipe, Columns(), **settings)
+    scorer = TableScorer(recipe, Columns(), **settings).of(table)
     (batch,) = scorer.batches(table, whole=False)
     return scorer.score(table, batch).scores
 
@@ -94,9 +94,10 @@ def test_a_column_that_first_occurs_in_a_later_batch_is_among_the_extras(
 ) -> None:
     monkeypatch.setattr("grounding_rewards.tables.text_rows.BATCH_ROWS", 1)
     bonus = {"verifier": f"{__file__}:bonus", "weight": 1.0, "low": 0, "high": 1}
-    scorer = TableScorer(gr.recipe("composite", response_space="pixel", parts={"bonus": bonus}), Columns())
     rows = [{"response": "(20, 15)", "target": BOX, **more} for more in ({}, {"bonus": 0.25})]
     table = open_table(write_rows(tmp_path / "in.jsonl", *rows))
+    recipe = gr.recipe("composite", response_space="pixel", parts={"bonus": bonus})
+    scorer = TableScorer(recipe, Columns()).of(table)
     totals = [scorer.score(table, batch).scores.total.tolist() for batch in scorer.batches(table, whole=False)]
     assert totals == [[0.0], [0.25]]
 

@@ -132,7 +132,7 @@ def test_joined_rows_score_as_those_of_one_file(tmp_path, rows):
     merged = [{**samples[answer["id"]], **answer} for answer in answers] + left
     files = [write_rows(tmp_path / f"{n}.jsonl", *each) for n, each in enumerate((samples, answers, merged))]
     first, second, whole = map(open_table, files)
-    scorer = TableScorer(catalogue.recipe("click", response_space="pixel"), Columns(id="id"))
+    unresolved = TableScorer(catalogue.recipe("click", response_space="pixel"), Columns(id="id"))
     joined, expected = (
         [
             (row, scored.scores.total[n], scored.scores.acc[n], scored.scores.reason[n])
@@ -141,6 +141,7 @@ def test_joined_rows_score_as_those_of_one_file(tmp_path, rows):
             for n, row in enumerate(batch.rows)
         ]
         for table in (MatchedTable(first, second), whole)
+        for scorer in [unresolved.of(table)]
     )
     assert joined == expected
 

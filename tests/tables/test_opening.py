@@ -15,7 +15,8 @@ import pytest
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import arrow_rows
-from grounding_rewards.tables.opening import folder_of, open_rows, open_table
+from grounding_rewards.tables.contents import folder_of
+from grounding_rewards.tables.opening import open_rows, open_table
 from grounding_rewards.tables.writing import write_table
 from tests.disks import full_disk
 from tests.image_sources import NULL

@@ -46,7 +46,7 @@ def score_rollouts(
 
     join.check(paths)
     built = catalogue.recipe(recipe, **chosen)
-    rollouts, columns = join.rollouts(paths, columns)
+    rollouts = join.rollouts(paths, columns)
     notes, warnings = list[str](), list[str]()
     with joined(ray) as cluster, terminal.progress(f"scoring with {recipe}") as advance:
         done = rescore(
