@@ -1,4 +1,4 @@
-"""Trainers' own logs as rollouts: verl's dumps, TRL's tables of completions, EasyR1's log of generations, and further.
+"""Trainers' own logs as rollouts: TRL's tables of completions, EasyR1's log of generations, and JSON lines of others.
 
 Which of them a path is, its content says; how the files are called only chooses among several in a folder.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.contents import JSON_LINES, PARQUET
-from grounding_rewards.tables.trainer_logs import easyr1, further, verl
+from grounding_rewards.tables.trainer_logs import easyr1, json_logs
 from grounding_rewards.tables.trainer_logs.logged import TrainerLog
 
 
@@ -26,15 +27,14 @@ def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
         from grounding_rewards.tables.trainer_logs import trl  # pyarrow, which JSON does without
 
         return trl.open_log(path, [path])
-    if suffix not in JSON_LINES:
-        return easyr1.open_log(path, [path])
-    return verl.open_log(path, [path]) or further.open_log(path, [path])
+    return json_logs.open_log(path, [path]) if suffix in JSON_LINES else easyr1.open_log(path, [path])
 
 
 def _in_folder(path: Path) -> TrainerLog | None:
     from grounding_rewards.tables.trainer_logs import trl
 
-    found = ((kind, kind.step_files(path)) for kind in (verl, trl, easyr1, *further.FORMS))
+    kinds: list[Any] = [json_logs.FORMS[0], trl, easyr1, *json_logs.FORMS[1:]]
+    found = ((kind, kind.step_files(path)) for kind in kinds)
     logged = next((log for kind, files in found if files and (log := kind.open_log(path, files))), None)
     recorded = next(path.glob("rollouts-*.parquet"), None)
     if logged is not None and recorded is not None:

@@ -206,6 +206,9 @@ def test_what_is_nearly_a_dump_says_what_lacks(tmp_path: Path) -> None:
     for path in (tmp_path, file):
         with pytest.raises(TableError, match=r"looks like a dump of verl, but lacks score, gts; expected"):
             trainer_log(path)
+    file.write_text('{"input": "a", "output": "b", "score": 1}\n')  # which many rows of data have
+    with pytest.raises(TableError, match=r"lacks gts, step; expected"):
+        trainer_log(file)
     file.write_text('{"input": "a", "output": "b"}\n')
     assert trainer_log(tmp_path) is trainer_log(file) is None
     file.write_text('{"sample_id": "a", "acc": 1, "input": "a", "output": "b", "score": 1, "step": 1}\n')

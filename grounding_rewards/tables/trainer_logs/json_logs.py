@@ -1,6 +1,7 @@
-"""Logs of further trainers in JSON lines: what their lines are known by, and where rollouts stand in them.
+"""Trainers' logs in JSON lines: what their lines are known by, and where rollouts stand in them.
 
-Read of their sources: ms-swift 4.6 writes ``completions.jsonl`` with ``--log_completions true``, SkyRL 0.4
+Read of their sources: verl 0.9.1 dumps a file STEP.jsonl a step with ``trainer.rollout_data_dir`` and
+``trainer.validation_data_dir``, ms-swift 4.6 writes ``completions.jsonl`` with ``--log_completions true``, SkyRL 0.4
 ``dumped_evals`` of evaluations, NeMo-Gym 0.7 the file of ``gym eval run --output``, verifiers 0.4 ``traces.jsonl``, and
 AReaL 1.0 ``rollout`` with ``rollout.dump_to_file``.
 """
@@ -8,8 +9,8 @@ AReaL 1.0 ``rollout`` with ``rollout.dump_to_file``.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from typing import Any
 from msgspec import Struct
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.prompts import answer, prompt_text
-from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_columns import COLUMNS, IMAGE_HASH
 from grounding_rewards.tables.rows import NoRowsError, value_at
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.tables.trainer_logs.logged import (
@@ -28,18 +30,17 @@ from grounding_rewards.tables.trainer_logs.logged import (
     FIRST,
     REPEATED,
     VERDICTS,
+    Line,
     Logged,
     TrainerLog,
     first_lines,
+    missing,
     number,
     read_lines,
 )
 
 _OURS = ("valid", "parsed", "in_image")
 """Numbers that this package's adapters give beside the parts; of a target that cannot be used ``valid`` is 0."""
-
-_FIGURES = "aggregated_results.jsonl"
-"""A file of SkyRL's beside those of answers."""
 
 _NO_PARTS = {*COLUMNS, *VERDICTS, "valid", "reward", "num_turns"}
 
@@ -54,8 +55,70 @@ class Found(Struct, frozen=True):
     numbers: Mapping[str, Any] = {}  # all others, a verdict among them
     step: Any = None
     valid: bool = True  # False where the trainer says that the reward measures nothing
-    sample: Any = None  # what tells apart samples of one content in one step
+    apart: Mapping[str, Any] = {}  # what tells apart samples of one content in one step
     more: Mapping[str, Any] = {}
+    image: Any = None
+
+
+_USUAL = ("input", "output", "score", "gts", "step")
+_OTHERS = {"source": ("source", "data_source"), "sample_id": ("sample_id",), "policy": ("policy",),
+           "temperature": ("temperature",), "round": ("round",)}  # fmt: skip
+_NO_NUMBERS = {*_USUAL, "uid", "request_id", "overall", "valid", "index", "data_source"}
+_IMAGES = (*GUESSED["image"], IMAGE_HASH)
+_SESSION = re.compile(r"(.+_\d+)_(\d+)")  # of a uid PROMPT_SESSION_TURN
+
+
+def _verl(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
+    """Yield one rollout, with what the reward function returned beside the score.
+
+    Training dumps of ``trainer.use_v1`` hold a ``uid`` and nothing more: those need to be scored.
+    """
+    session = _session(line)
+    yield Found(
+        line["input"], line["output"], line.get("gts"), line["score"],
+        {name: came for name, came in line.items() if name not in _NO_NUMBERS}, line.get("step"),
+        # What this package's adapter gives where a target cannot be used is no score.
+        not ({*_OURS} <= line.keys() and number(line["valid"]) == 0.0),
+        {"uid": session[1].rpartition("_")[0] if session else line.get("uid"), "index": line.get("index")},
+        {name: _first(line, keys) for name, keys in _OTHERS.items() if line.keys() & keys}, _first(line, _IMAGES),
+    )  # fmt: skip
+
+
+def _first(line: Mapping[str, Any], keys: Iterable[str]) -> Any:
+    return next((line[key] for key in keys if line.get(key) is not None), None)
+
+
+def _session(line: Mapping[str, Any]) -> re.Match[str] | None:
+    return _SESSION.fullmatch(line["uid"]) if isinstance(line.get("uid"), str) else None
+
+
+def _is_dump(line: Mapping[str, Any], path: Path) -> bool:
+    """Return True for a line of verl's; raise where it nearly is one."""
+    lacks = [key for key in _USUAL if key not in line]
+    if line.keys() & {"sample_id", "response"} or len(lacks) > 2:  # of a rollout table
+        return False
+    if {*lacks} < {"gts", "step"}:
+        return True
+    raise TableError(
+        f"{path}: looks like a dump of verl, but lacks {', '.join(lacks)}; expected {', '.join(_USUAL)} in each line, "
+        "as trainer.rollout_data_dir makes verl write them. A rollout table has a column sample_id"
+    )
+
+
+def _last_of_sessions(lines: Iterable[Line], left_out: Counter[str]) -> Iterator[Line]:
+    """Yield the last of several answers in one session, which stand side by side: its score is the session's."""
+    held: Line | None = None
+    session, turn = "", 0
+    for line in lines:
+        match = _session(line[2])
+        now = (match[1], int(match[2])) if match else ("", 0)
+        if held is not None and match and now[0] == session and now[1] > turn:
+            left_out["answers before a session's last"] += 1
+        elif held is not None:
+            yield held
+        held, (session, turn) = line, now
+    if held is not None:
+        yield held
 
 
 def _swift(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
@@ -92,7 +155,7 @@ def _nemo_gym(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
     numbers = {name: came for name, came in line.items() if type(came) in (float, int) and name[:1] != "_"}
     yield Found(
         value_at(line, "responses_create_params.input"), prompt_text(said[-1]) if said else None, line.get("target"),
-        line["reward"], numbers, valid=line.get("mask_sample") is not True, sample=line.get("_ng_task_index"),
+        line["reward"], numbers, valid=line.get("mask_sample") is not True, apart={"uid": line.get("_ng_task_index")},
     )  # fmt: skip
 
 
@@ -106,15 +169,14 @@ def _verifiers(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
             data.get("prompt"), trace.get("root_reply") or answer(nodes), data.get("target"),
             sum(each["score"] * each["weight"] for each in rewards) if rewards else None,
             dict(trace.get("metrics") or {}), value_at(line, "run.work.step"), bool(rewards),
-            value_at(line, "task.key"), {"sample_id": name_of(data.get("id")) or None},
+            {"uid": value_at(line, "task.key")}, {"sample_id": name_of(data.get("id")) or None},
         )  # fmt: skip
 
 
 def _areal(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
     """Yield one rollout, at the version of the policy that ended it."""
-    yield Found(
-        line["prompt"], line["completion"], total=line["reward"], step=line["tail_version"], sample=line["task_id"]
-    )
+    apart = {"uid": line["task_id"]}
+    yield Found(line["prompt"], line["completion"], total=line["reward"], step=line["tail_version"], apart=apart)
 
 
 class Form(Struct, frozen=True):
@@ -124,32 +186,52 @@ class Form(Struct, frozen=True):
     needed: tuple[str, ...]  # keys of every line
     rollouts: Callable[[Mapping[str, Any], Path], Iterator[Found]]
     places: tuple[str, ...] = ()  # patterns of a run's files in its folder
+    names: str = ".*"  # and of their names
     tables: bool = False  # True where a line is a table, lists of cells, that may be logged again before the next one
+    once: bool = True  # True where a log without steps is of one round
+    is_line: Callable[[Mapping[str, Any], Path], bool] | None = None  # where a line is known by more than these keys
+    # Lines that count, of those of which each has one rollout, beside numbers fields of any kind.
+    chosen: Callable[[Iterable[Line], Counter[str]], Iterator[Line]] | None = None
 
-    def begins(self, line: Mapping[str, Any]) -> bool:
+    def begins(self, line: Mapping[str, Any], path: Path) -> bool:
         """Return True for a line of this form."""
+        if self.is_line is not None:
+            return self.is_line(line, path)
         there = {*self.needed} <= {*line}
         return there and (not self.tables or all(isinstance(line[key], list) for key in self.needed))
 
     def step_files(self, folder: Path) -> list[Path]:
         """Return the files of a run, by step."""
-        there = {each for place in self.places for each in folder.glob(place) if each.name != _FIGURES}
+        there = {each for place in self.places for each in folder.glob(place) if re.fullmatch(self.names, each.name)}
         return regular_files(sorted(there, key=lambda each: ([int(n) for n in re.findall(r"\d+", str(each))], each)))
 
     def open_log(self, path: Path, files: Sequence[Path]) -> TrainerLog | None:
         """Open files of this form, some of which may be empty; None for files of something else."""
-        return self.opened(path, files) if _form(files) is self else None
+        return self.opened(path, files) if _form(path, files) is self else None
 
     def opened(self, path: Path, files: Sequence[Path]) -> TrainerLog:
         """Open files that are known to be of this form."""
-        firsts = [(file, row) for file in files for row in first_lines(file, FIRST) if {*self.needed} <= {*row}]
-        found = [each for file, row in firsts for each in self._found(file, "a first line", row)]
-        numbers = dict.fromkeys(name for each in found for name, came in each.numbers.items() if came is not None)
-        more = dict.fromkeys(name for each in found for name in each.more)
-        parts = [name for name in numbers if name not in _NO_PARTS]
-        verdicts = any(name in VERDICTS for name in numbers)
-        read = partial(self._read, files, parts)
-        return TrainerLog(self.kind, path, files, read, verdicts=verdicts, more=more, parts=parts, once=True)
+        firsts = {file: first_lines(file, FIRST) for file in files}
+        for file, rows in firsts.items():
+            if self.is_line is not None and rows and not self.is_line(rows[0], file):
+                raise TableError(f"{file}: is no dump of {self.kind}, unlike files beside it; move it elsewhere")
+        found = [
+            each
+            for file, rows in firsts.items()
+            for row in rows if {*self.needed} <= {*row}
+            for each in self._found(file, "a first line", row)
+        ]  # fmt: skip
+        numbers = defaultdict[str, list[Any]](list)
+        for name, came in ((name, came) for each in found for name, came in each.numbers.items() if came is not None):
+            numbers[name].append(came)
+        parts = [name for name, values in numbers.items() if name not in _NO_PARTS and self._are_numbers(values)]
+        return TrainerLog(
+            self.kind, path, files, partial(self._read, files, parts), verdicts=not numbers.keys().isdisjoint(VERDICTS),
+            more=dict.fromkeys(name for each in found for name in each.more), parts=parts, once=self.once,
+        )  # fmt: skip
+
+    def _are_numbers(self, values: Sequence[Any]) -> bool:
+        return self.chosen is None or {number(each) is not None for each in values if not missing(each)} == {True}
 
     def _found(self, file: Path, place: str, line: Mapping[str, Any]) -> list[Found]:
         try:
@@ -164,7 +246,9 @@ class Form(Struct, frozen=True):
         for file in files:
             try:
                 held, at = digest(file), 0
-                for place, _, line in read_lines(file, self.needed, left_out):
+                lines = read_lines(file, self.needed, left_out)
+                for place, row, line in lines if self.chosen is None else self.chosen(lines, left_out):
+                    at = at if self.chosen is None else row
                     found = self._found(file, place, line)
                     content = [(each.prompt, each.response, each.total) for each in found]
                     if self.tables and len(found) > 1 and content == before:
@@ -172,7 +256,12 @@ class Form(Struct, frozen=True):
                         continue
                     before = content
                     for offset, each in enumerate(found):
-                        yield _logged(file, held, place, at + offset, each, parts)
+                        logged = _logged(file, held, place, at + offset, each, parts)
+                        for part in parts if self.chosen is not None else ():
+                            came = each.numbers.get(part)
+                            if not missing(came) and number(came) is None:
+                                raise logged.wrong(part, came, "a number, as in the first rows, or null")
+                        yield logged
                     at += len(found)
             except NoRowsError:
                 left_out[EMPTY] += 1
@@ -182,19 +271,24 @@ def _logged(file: Path, held: str, place: str, at: int, found: Found, parts: Seq
     scored = found.valid and number(found.numbers.get("valid", 1.0)) != 0.0
     verdict = next((name for name in VERDICTS if found.numbers.get(name) is not None), VERDICTS[0])
     own = {name: number(found.numbers.get(name)) if scored or name in _OURS else None for name in parts}
-    apart = {"uid": found.sample} if isinstance(found.sample, str | int) else {}
+    apart = {name: mark for name, mark in found.apart.items() if isinstance(mark, str | int)}
     return Logged(
         file=file, digest=held, place=place, number=at, prompt=found.prompt, response=found.response,
         target=found.target, total=found.total, verdict=(verdict, found.numbers.get(verdict)), train_step=found.step,
-        scored=scored, more={**found.more, **own}, apart=apart,
+        scored=scored, more={**found.more, **own}, image=found.image, apart=apart,
     )  # fmt: skip
 
 
 FORMS = (
+    Form(
+        "verl", ("input", "output", "score"), _verl, ("*.jsonl",), r"\d+\.jsonl", once=False, is_line=_is_dump,
+        chosen=_last_of_sessions,
+    ),
     Form("swift", ("prompt", "completion", "advantages"), _swift, ("completions.jsonl",), tables=True),
     Form(
         "skyrl", ("input_prompt", "output_response", "score", "env_class"), _skyrl,
         ("dumped_evals/global_step_*_evals/*.jsonl", "global_step_*_evals/*.jsonl"),
+        "(?!aggregated_results.jsonl).*",
     ),
     Form("nemo_gym", ("responses_create_params", "response", "reward"), _nemo_gym),
     Form("verifiers", ("env", "task", "traces"), _verifiers, ("traces.jsonl",)),
@@ -208,11 +302,11 @@ FORMS = (
 
 def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
     """Open files of any of these forms; None for files of something else."""
-    form = _form(files)
+    form = _form(path, files)
     return None if form is None else form.opened(path, files)
 
 
-def _form(files: Sequence[Path]) -> Form | None:
+def _form(path: Path, files: Sequence[Path]) -> Form | None:
     """Return the form of the first line of files."""
     first = next((rows[0] for file in files if (rows := first_lines(file, 1))), {})
-    return next((form for form in FORMS if form.begins(first)), None)
+    return next((form for form in FORMS if form.begins(first, path)), None)
