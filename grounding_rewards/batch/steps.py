@@ -179,13 +179,11 @@ def steps_by_rule(
             place = int(said) if said.isdecimal() else 0
             verdicts: dict[str, bool | None] = {}
             for rule in rules:
-                verdict, form = _judged(rule, answer, act, golds[rule.name], size)
+                verdict, form = _judged(rule, answer, act, golds[rule.name], size, recipe)
                 verdicts[rule.name] = verdict.step
                 forms[rule.name, form] += 1
-                placed = bool(step.act.place) and step.act.name != "scroll"
-                judged[rule.name].append(
-                    Judged(step.act.name, placed, verdict, (group, str(row[episode])), place, group)
-                )
+                own = (group, str(row[episode]))
+                judged[rule.name].append(Judged(step.act.name, bool(step.act.place), verdict, own, place, group))
             if len({*verdicts.values()} - {None}) > 1:
                 parted.append({"episode": row[episode], "step": row[number], "response": answer, **verdicts})
     counts = ", ".join(f"{count} ({whose})" for count, whose in benchmark.counts.items())
@@ -297,9 +295,13 @@ def _acts(recipe: Recipe | None, answers: Sequence[str | None], sizes: Sequence[
     ]
 
 
-def _judged(rule: StepRule, answer: str | None, act: Act | None, gold: Any, size: Size) -> tuple[StepVerdict, str]:
+def _judged(
+    rule: StepRule, answer: str | None, act: Act | None, gold: Any, size: Size, recipe: Recipe | None
+) -> tuple[StepVerdict, str]:
     """Return a verdict, and whose form of the answer was read: the evaluator's own, the other, or none."""
     own = answer if rule.text else _decoded(answer)
+    if recipe is not None and rule.space not in ("", recipe.response_space) and act is not None and act.place:
+        own = None  # the form is the evaluator's, and the numbers are not
     verdict = _UNREAD if own is None else rule.judge(own, gold, size, {})
     if verdict.read or act is None:
         return verdict, "own" if verdict.read else ""

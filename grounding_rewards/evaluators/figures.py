@@ -50,12 +50,14 @@ class Share:
     interval: tuple[float, float] | None
 
 
-TYPE = StepFigure("type", lambda step: step.verdict.type)
+def _of_most(name: str) -> StepFigure:
+    """Return the figure of a part of verdicts; a rule may leave out a step though its answer is read."""
+    right = attrgetter(f"verdict.{name}")
+    return StepFigure(name, right, lambda steps: [e for e in steps if right(e) is not None or not e.verdict.read])
+
+
+TYPE, STEP = _of_most("type"), _of_most("step")
 PLACE = StepFigure("place", lambda step: step.verdict.place, lambda steps: [each for each in steps if each.placed])
-STEP = StepFigure(  # a rule may leave out a step though its answer is read
-    "step", lambda step: step.verdict.step,
-    lambda steps: [each for each in steps if each.verdict.step is not None or not each.verdict.read],
-)  # fmt: skip
 SCORE = StepFigure("score", lambda step: step.verdict.score)
 
 

@@ -69,11 +69,11 @@ def size_of(row: Row) -> Size:
 
 
 def _act(name: str, place: Sequence[float] = (), **arguments: Any) -> Act:
-    """Return an action in this package's words; scrolls are named by the way of the view."""
+    """Return an action in this package's words; scrolls are named by the way of the view, and have no place."""
     name, fields = normalised(name, {key: value for key, value in arguments.items() if value is not None})
     if name == "scroll" and fields.get("direction") not in ("up", "down", "left", "right"):
         raise TargetError(0, "direction", fields.get("direction"), "up, down, left or right")
-    return Act(name, tuple(place), fields)
+    return Act(name, () if name == "scroll" else tuple(place), fields)
 
 
 def _shares(boxes: Any, size: Size) -> tuple[Box, ...]:
@@ -111,7 +111,7 @@ def _aitw(row: Row, size: Size) -> Step:
 
 def _touched(touch: Sequence[float], lift: Sequence[float], name: str = "click") -> Act:
     """Return the press or the scroll of a finger that goes from place to place."""
-    if name == "long_press" or apart(touch, lift) <= _TAP:
+    if apart(touch, lift) <= _TAP:
         return _act(name, touch)
     return _act("scroll", direction=opposite(direction(touch, lift)))
 
@@ -199,12 +199,18 @@ def _claw(row: Row, size: Size) -> Step:
 _CLAW_SCREEN = (1080.0, 2400.0)
 
 
+def _wheel(name: str, clicks: float) -> str | None:
+    """Return the way in which clicks of the wheel move the view, as pyautogui counts them; None for no scroll."""
+    return (("left", "right") if name.startswith("h") else ("down", "up"))[clicks > 0] if "scroll" in name else None
+
+
 def _agentnetbench(row: Row, size: Size) -> Step:
     acts, boxes = list[Act](), list[Box]()
     for each in row["ground_truth_actions"]:
         said = each["params"]
         at = [said["position"][axis] for axis in "xy"] if "position" in said else ()
-        acts.append(_act(each["type"], at, text=said.get("text"), keys=said.get("keys"), status=said.get("status")))
+        acts.append(_act(each["type"], at, text=said.get("text"), keys=said.get("keys"), status=said.get("status"),
+                         direction=_wheel(each["type"], said.get("amount", 0))))  # fmt: skip
         for box in each.get("metadata", {}).get("bboxes", ()):
             x, y, w, h = numbers(box["rel_bbox"], 4)
             boxes.append((x, y, x + w, y + h))
@@ -231,9 +237,9 @@ def _omniact_gold(row: Row) -> dict[str, Any]:
 def _omniact(row: Row, size: Size) -> Step:
     lines = _omniact_gold(row)["script"].strip().split("\n")
     name, _, said = lines[0].removeprefix("pyautogui.").partition("(")
-    place = [float(each) for each in _NUMBER.findall(said)[:2]] if "ck" in name or "To" in name else ()
-    at = _shares([[*place, *place]], size)[0][:2] if place else ()
-    return Step(_act(name, at, text=said.strip("\"')")), (), size)
+    found = [float(each) for each in _NUMBER.findall(said)[:2]]
+    at = _shares([[*found, *found]], size)[0][:2] if found and ("ck" in name or "To" in name) else ()
+    return Step(_act(name, at, text=said.strip("\"')"), direction=_wheel(name, sum(found[:1]))), (), size)
 
 
 _CPM_FIELDS = "result_action_type result_touch_yx result_lift_yx episode_id step_id"

@@ -77,6 +77,7 @@ class StepRule(Struct, frozen=True):
         text: True where the own form of answers is a model's text, False where it is decoded JSON.
         faults: what the evaluator gets wrong, and this rule with it, since its published figures are those.
         also: further names, but for those with the benchmark's before or after.
+        space: the space of the places in its own form, where answers in other spaces have that form, too.
     """
 
     name: str
@@ -87,6 +88,7 @@ class StepRule(Struct, frozen=True):
     text: bool = True
     faults: str = ""
     also: tuple[str, ...] = ()
+    space: str = ""
 
     def judge(self, response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
         """Return the verdict on a response, ``STOPPED`` where the evaluator stops."""

@@ -105,7 +105,7 @@ def test_a_file_of_each_layout_means_its_steps(tmp_path, name):
 WRONG = {
     ("clawgui", "uground"): "no node is around the place",
     ("clawgui-data", "uground"): "no node is around the place",
-    ("cagui", "agentcpm"): "it has no action that opens an app",
+    ("cagui", "agentcpm"): "it has no action that opens an app, and leaves the step out",
     ("odyssey", "gui-r1"): "actions without place and text have no step",
     ("aitz", "coat"): "it judges every click against 0, 0",
     ("agentnetbench", "opencua"): "an answer of one action to a step of two",
@@ -127,6 +127,69 @@ def test_what_a_step_asks_for_is_right_by_each_rule(tmp_path, name):
     assert wrong == {each for each in WRONG if each[0] == name}
 
 
+@pytest.mark.parametrize(
+    ("wheel", "way"),
+    [("scroll(-3)", "down"), ("scroll(3)", "up"), ("hscroll(-3)", "left"), ("hscroll(10, 5)", "right")],
+)
+def test_the_wheel_of_scripts_is_a_way_of_the_view(tmp_path, wheel, way):
+    path = written(tmp_path, OMNIACT)
+    (tmp_path / "task.txt").write_text(f"Look below\npyautogui.{wheel}\n")
+    ((scripted, _),) = steps("omniact", path)
+    name, _, clicks = wheel.strip(")").partition("(")
+    params = {"position": {"x": 0.5, "y": 0.5}, "amount": int(clicks.split(",")[0])}
+    net = {"task_id": "t", "step_num": 1, "ground_truth_actions": [{"type": name, "params": params}]}
+    ((listed, _),) = steps("agentnetbench", written(tmp_path, [net]))
+    for act in (scripted.act, listed.act):
+        assert (act.name, act.place, act.arguments["direction"]) == ("scroll", (), way)
+
+
+def test_a_scroll_has_no_place_though_its_row_has_one(tmp_path):
+    row = {"action": "scroll", "arguments": {"points": [[500, 500]], "direction": "down"}, "response": "x"}
+    path = written(tmp_path, [row])
+    ((step, _),) = steps("androidcontrol", path)
+    assert step.act == Act("scroll", (), DOWN)
+    plan = {"plan": {"action_type": "scroll", **DOWN}, "output": "", "scale": 1.0}
+    path.write_text(json.dumps([{**row, "response": plan}]))
+    (uground,) = evaluate_steps(path, "androidcontrol", "uground").rules
+    assert [(each.name, each.share) for each in uground.figures][:1] == [("step", 1.0)]
+
+
+def call(**arguments):
+    """An answer in the form of Qwen's calls."""
+    return f"<tool_call>\n{json.dumps({'name': 'use', 'arguments': arguments})}\n</tool_call>"
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "answer", "space"),
+    [
+        ("ui-s1", "ui-s1 ui-s1-reward", {"action": "click", "coordinate": [500, 500]}, "thousandths"),
+        ("ui-s1", "ui-s1 ui-s1-reward", {"action": "click", "coordinate": [500, 1000]}, "pixel"),
+        ("clawgui", "clawgui", {"action": "click", "coordinate": [540, 2256]}, "pixel"),
+        ("clawgui", "clawgui", {"action": "click", "coordinate": [500, 940]}, "thousandths"),
+        ("odyssey-test", "odyssey", {"action": "swipe", "coordinate": [500, 800], "coordinate2": [500, 200]}, "pixel"),
+        ("omniact", "uground", {"action": "double_click", "coordinate": [200, 100]}, "thousandths"),
+    ],
+)
+def test_a_call_of_another_model_is_right_by_a_rule_in_the_space_that_is_declared(tmp_path, name, rules, answer, space):
+    benchmark, content, _ = FILES[name]
+    *_, row = chain.from_iterable(map(steps_of, _rows(written(tmp_path, content))))
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"image_width": 1080, "image_height": 2400, **row, "response": call(**answer)}]))
+    for rule in rules.split():
+        (own,) = evaluate_steps(path, benchmark, rule, response_space=space).rules
+        assert (own.unread, {each.name: each.share for each in own.figures}["step"]) == (0, 1.0)
+
+
+def test_steps_that_open_an_app_are_left_out_by_agentcpm():
+    rows = [{**CPM, "response": {"POINT": [400, 420]}},
+            {**CPM, "step_id": 2, "result_action_type": 12, "response": {"POINT": [400, 420]}}]  # fmt: skip
+    (own,) = evaluate_steps(rows, "androidcontrol", "agentcpm").rules
+    assert [(each.name, each.share, each.of) for each in own.figures[:4]] == [
+        ("type", 1.0, 1), ("place", 1.0, 1), ("step", 1.0, 1), ("episodes", 1.0, 1),
+    ]  # fmt: skip
+    assert (own.own, own.unread) == (2, 0)
+
+
 def test_swipes_presses_and_texts_of_odyssey_are_actions_of_the_view(tmp_path):
     acts = [step.act for step, _ in steps("gui-odyssey", written(tmp_path, ODYSSEY))]
     assert acts[0] == Act("click", (0.5, 0.25))
@@ -145,6 +208,7 @@ def test_swipes_presses_and_texts_of_odyssey_are_actions_of_the_view(tmp_path):
     [
         ({"duration": 201}, Act("long_press", (0.4, 0.42))),
         ({"result_lift_yx": "[0.459, 0.4]"}, Act("click", (0.4, 0.42))),  # less than 0.04 away
+        ({"result_lift_yx": "[0.9, 0.4]", "duration": 500}, Act("scroll", (), {"direction": "up"})),  # a slow swipe
         ({"result_action_type": 3, "result_action_text": "red"}, Act("type", (), {"text": "red"})),
         ({"result_action_type": 10}, Act("finished")),
         ({"result_action_type": 11}, Act("finished", (), {"status": "impossible"})),

@@ -90,10 +90,10 @@ def _judge(
     response: Any, gold: Any, size: Size, options: Mapping[str, Any], *, control: bool, boxes: bool, kit: bool
 ) -> StepVerdict:
     (wanted, right), read = _right(gold), _read(response, _KIT_ACTS if kit else _ACTS)
-    if (read is None) if kit else (wanted == "open"):
-        return STOPPED
+    if wanted == "open" and not kit:
+        return StepVerdict()
     if read is None:
-        return StepVerdict(False, None, False, read=False)
+        return STOPPED if kit else StepVerdict(False, None, False, read=False)
     kind, value = read
     if not kit:
         kind, wanted = ("stop" if each == "wait" else each for each in (kind, wanted))
@@ -160,7 +160,8 @@ def _rules(kit: bool) -> tuple[StepRule, StepRule, StepRule]:
          "Unread answers stop the evaluator.")
         if kit
         else ("agentcpm", ("agentcpm-gui",), "OpenBMB/AgentCPM-GUI acbaf50, eval/utils/evaluator.py",
-              "Waiting, clearing and every status are one type; in AndroidControl a long press is a click.")
+              "Waiting, clearing and every status are one type; in AndroidControl a long press is a click, and "
+              "steps that open an app are left out.")
     )  # fmt: skip
     faults = f"{faults} Empty text is right for any; a box of the whole screen makes every place right."
 

@@ -108,4 +108,5 @@ ANDROID_CONTROL = StepRule(
     "clawgui", "ZJU-REAL/ClawGUI d990d3e, clawgui-eval/judge/androidcontrol_judge.py", _android_control, _answer, _gold,
     faults="0.14 of both sides of a screen of 1080 x 2400, added as squares, is 0.34 of its width. Places are cut off "
     "to whole pixels. A step that ends a task is never right. Figures leave out what is not read.",
+    space="thousandths",
 )  # fmt: skip

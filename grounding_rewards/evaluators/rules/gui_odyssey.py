@@ -15,13 +15,14 @@ from grounding_rewards.literals import python_literal
 from grounding_rewards.verifiers.edits import likeness
 
 _WORDS = {"back": "PRESS_BACK", "home": "PRESS_HOME", "recent": "PRESS_RECENT", "finished": "COMPLETE"}
+_KINDS = ("CLICK", "LONG_PRESS", "SCROLL", "TYPE", "IMPOSSIBLE", *_WORDS.values())
 _REACH = 140  # thousandths
 
 
 def _judge(response: str, gold: Mapping[str, Any], size: Size, options: Mapping[str, Any]) -> StepVerdict:
     (kind, said), (right, wanted) = _read(response), _read(gold["answer"])
     if kind != right:
-        return StepVerdict(False, None, False, read=kind != "")
+        return StepVerdict(False, None, False, read=kind in _KINDS)
     if kind in ("CLICK", "LONG_PRESS"):
         hit = _hit(said, wanted, gold.get("sam2_bbox"))
         return StepVerdict(True, hit, hit)

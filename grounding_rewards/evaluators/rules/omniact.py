@@ -34,7 +34,9 @@ def _judge(response: str, gold: Mapping[str, Any], size: Size, options: Mapping[
         elif name == "write":
             penalties["write"] += (1 - _bleu(_bare(said), _bare(right))) / len(rights)
     score = max(0.0, 1 - sum(penalties.values())) if followed else 0.0
-    return StepVerdict(None, None, score == 1, score, parts={"sequence": float(followed), "action": score, **penalties})
+    read = followed or "pyautogui." in response
+    parts = {"sequence": float(followed), "action": score, **penalties}
+    return StepVerdict(None, None, score == 1, score, read, parts)
 
 
 def _lines(script: str) -> list[tuple[str, str]]:
@@ -108,4 +110,5 @@ UGROUND = StepRule(
     lambda act, size: _script(act, point(act, size)), _gold,
     faults="What is right is lower-cased, so rightClick, doubleClick, moveTo and dragTo are right anywhere and a text "
     "with capitals never is; a text of one letter is wrong; a place that is not read is (0, 0).",
+    space="pixel",
 )  # fmt: skip

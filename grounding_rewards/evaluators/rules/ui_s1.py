@@ -104,7 +104,7 @@ def _gold(step: Step) -> dict[str, Any]:
 EVALUATION = StepRule(
     "ui-s1", "X-PLUG/MobileAgent 11cea57, UI-S1/evaluation/qwenvl_utils.py", _evaluation, _answer, _gold, text=False,
     faults="Any swipe is right. Empty text is right for any. An answer without what it needs stops the evaluator.",
-    also=("ui-s1-evaluation",),
+    also=("ui-s1-evaluation",), space="pixel",
 )  # fmt: skip
 
 REWARD = StepRule(
@@ -112,4 +112,5 @@ REWARD = StepRule(
     _gold, text=False,
     faults="Boxes stay in pixels while clicks are in shares: any click is in a box that begins near 0, 0. Four boxes "
     "stop the evaluator. Left and right are not turned, as up and down are. Typing is right for key and answer.",
+    space="pixel",
 )  # fmt: skip
