@@ -21,6 +21,7 @@ from typing import Any
 from grounding_rewards._version import __version__
 from grounding_rewards.errors import ClusterError, GroundingRewardsError, in_one_line
 from grounding_rewards.tables import object_stores
+from grounding_rewards.tables.rows import Note
 
 _STORE_BYTES = 1 << 30
 """Memory of the object store where Ray is started here: results wait there until they are written."""
@@ -31,7 +32,7 @@ _BLOCK_BYTES = 8 << 20
 """Bytes of results from which Ray hands them over."""
 
 Work = Callable[[Any], Iterator[Any]]
-"""Makes results of an item; it travels to each worker once."""
+"""Makes results of an item; it travels to each worker once. What its list ``notes`` holds comes with the results."""
 
 
 @contextmanager
@@ -78,11 +79,12 @@ class Cluster:
 
     def map(
         self, work: Work, items: Sequence[Any], inputs: Sequence[Path] = (), *, held: bool = False, gpus: int = 0,
-        ordered: bool = False,
+        ordered: bool = False, note: Note = lambda text: None,
     ) -> Iterator[Any]:  # fmt: skip
         """Yield the results of all items; work that holds a model is ``held`` by actors with so many ``gpus`` each."""
         if not items:
             return
+        said = set[str]()
         import ray
 
         payload = _packed(work)
@@ -102,7 +104,10 @@ class Cluster:
             # Each is asked for when the one before is written: a batch that is fetched ahead would wait for the next.
             blocks = results.iter_batches(prefetch_batches=0, batch_size=None, batch_format="pyarrow")
             for packed in (each for block in blocks for each in block.column("result").to_pylist()):
-                result = _unpickled(packed)
+                result, notes = _unpickled(packed)
+                for text in dict.fromkeys(text for text in notes if text not in said):
+                    note(text)
+                said.update(notes)
                 if isinstance(result, BaseException):
                     raise result
                 yield result
@@ -137,10 +142,13 @@ def _done(payload: bytes, batch: Any) -> Iterator[dict[str, list[bytes]]]:
     """Yield the results of one item; an error that has words for the user is a result, too."""
     (item,) = batch["item"]
     try:
-        for result in _unpacked(payload)(_unpickled(item)):
-            yield {"result": [pickle.dumps(result)]}
+        work = _unpacked(payload)
+        notes = getattr(work, "notes", [])
+        for result in work(_unpickled(item)):
+            yield {"result": [pickle.dumps((result, notes))]}
+            notes.clear()
     except (GroundingRewardsError, OSError) as error:
-        yield {"result": [pickle.dumps(_on_this_worker(error))]}
+        yield {"result": [pickle.dumps((_on_this_worker(error), []))]}
 
 
 class _Actor:

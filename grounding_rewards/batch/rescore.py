@@ -159,24 +159,22 @@ class _Rescorer:
         return sources
 
     def _make(
-        self, run: Run, sources: Sequence[RolloutFile], readers: Sequence[TableScorer], warned: Sequence[str]
+        self, run: Run, sources: Sequence[RolloutFile], scorers: Sequence[TableScorer], warned: Sequence[str]
     ) -> Rescored:
         """Write the shards that are not there yet, and the manifest."""
         recipe = self.scorer.recipe
-        # Rollouts without numbers are numbered from file << 32. Beside files that have numbers, files count from 1, so
-        # that the numbers do not meet.
+        # Beside files whose rollouts have numbers files count from 1, so that the numbers do not meet.
         numbered = any("rollout" in each.table.columns for each in sources)
-        schema, first = _schema(sources, recipe), int(numbered and len(sources) > 1)
-        scorers = [RolloutScorer(each, schema, first, reads=recipe) for each in readers]
-        # Needed as Python values, not as Arrow.
-        pairs = zip(readers, sources, strict=True)
-        columns = frozenset(name for each, source in pairs for name in each.reads(source.table))
-        if recipe.reads_extras:
-            columns = frozenset(name for source in sources for name in source.table.columns)
-        scoring = _Scoring(schema, scorers, sources, columns, "groups" in recipe.needs)
+        schema, files = _schema(sources, recipe), enumerate(sources, int(numbered and len(sources) > 1))
+        pairs = zip(scorers, files, strict=True)
+        readers = [RolloutScorer(each, source, schema, number, reads=recipe) for each, (number, source) in pairs]
+        columns = set[str]()  # those needed as Python values, not as Arrow
+        for table, each in ((each.source.table, each.scorer) for each in readers):
+            columns.update(table.columns if recipe.reads_extras else each.reads(table))
+        scoring = _Scoring(readers, columns, "groups" in recipe.needs)
         names, made = self._here(run, scoring) if self.cluster is None else self._spread(run, scoring, self.cluster)
         manifest = run.finish(
-            names, summary(run.folder, names, recipe, readers[0].columns.response, readers[0].box_format, warned)
+            names, summary(run.folder, names, recipe, scorers[0].columns.response, scorers[0].box_format, warned)
         )
         return Rescored(manifest, made, len(names) - made)
 
@@ -187,7 +185,12 @@ class _Rescorer:
             names.append(_name(len(names)))
             if names[-1] not in run:
                 with run.write(names[-1]) as file:
-                    _write(file, scoring.schema, batches, lambda done: self.advance(_READING + (1 - _READING) * done))
+                    _write(
+                        file,
+                        scoring.readers[0].schema,
+                        batches,
+                        lambda done: self.advance(_READING + (1 - _READING) * done),
+                    )
                     scoring.check()  # before the shard gets its name: rows of a file that has changed are never kept
                 made += 1
         return names, made
@@ -199,11 +202,8 @@ class _Rescorer:
         wanted = {number for number in range(count) if _name(number) not in run}
         lacking = [replace(each, wanted=wanted & {*range(each.first, each.first + each.count)}) for each in units]
         inputs = [*self.rollouts.files, *(each.groups for each in units if each.groups)]
-        own, said = scoring.apart(), set[str]()
-        for number, content, notes in cluster.map(own, [each for each in lacking if each.wanted], inputs):
-            for text in {*notes} - said:
-                self.note(text)
-            said.update(notes)
+        items = [each for each in lacking if each.wanted]
+        for number, content in cluster.map(scoring.apart(), items, inputs, note=self.note):
             with run.write(_name(number)) as file:
                 file.write(content)
                 scoring.check()
@@ -254,35 +254,33 @@ class _Unit:
 class _Scoring:
     """Rollouts as shards of scored ones, here or on a worker."""
 
-    schema: Any
-    scorers: Sequence[RolloutScorer]
-    sources: Sequence[RolloutFile]
+    readers: Sequence[RolloutScorer]
     columns: Collection[str]
     by_group: bool  # True where rows are compared with each other
     notes: list[str] = field(default_factory=list)  # of a worker
 
     def check(self) -> None:
-        for source in self.sources:
-            source.check()
+        for each in self.readers:
+            each.source.check()
 
     def shards(self, folder: Path) -> Iterator[Shard]:
         """Yield all shards in order; one that nobody asks for is not scored."""
         if self.by_group:
-            files = _files_of_groups(folder, self.scorers, self.sources, self.columns)
+            files = _files_of_groups(folder, self.readers, self.columns)
             for number, file in enumerate(files, 1):
                 yield self._of_groups(file, number / len(files))
             return
-        for place, source in enumerate(self.sources):
-            yield from self._of_batches(place, source.batches(self.columns))
+        for place, each in enumerate(self.readers):
+            yield from self._of_batches(place, each.source.batches(self.columns))
 
     def units(self, folder: Path) -> Iterator[_Unit]:
         """Yield the same shards by what one worker makes of them: those of a file, of Parquet those of a row group."""
         if self.by_group:
-            for number, file in enumerate(_files_of_groups(folder, self.scorers, self.sources, self.columns)):
+            for number, file in enumerate(_files_of_groups(folder, self.readers, self.columns)):
                 yield _Unit(number, 1, groups=file)
             return
         number = 0
-        for place, source in enumerate(self.sources):
+        for place, source in enumerate(each.source for each in self.readers):
             ends = [0, *accumulate(map(len, source.batches(self.columns)))]
             parquet = isinstance(source.table, ParquetTable)
             for part in source.table.parts(ends, SHARD_BATCHES) if isinstance(source.table, ParquetTable) else [ends]:
@@ -292,26 +290,25 @@ class _Scoring:
 
     def apart(self) -> _Scoring:
         """Return the same for workers, whose notes come with the shards."""
-        return replace(self, scorers=[each.noting(self.notes.append) for each in self.scorers])
+        return replace(self, readers=[each.noting(self.notes.append) for each in self.readers])
 
-    def __call__(self, unit: _Unit) -> Iterator[tuple[int, bytes, list[str]]]:
-        """Yield the wanted shards of a unit: the number, the file, and notes."""
+    def __call__(self, unit: _Unit) -> Iterator[tuple[int, bytes]]:
+        """Yield the wanted shards of a unit: the number, and the file."""
         if unit.groups is not None:
             shards: Iterator[Shard] = iter([self._of_groups(fetched(unit.groups), 1.0)])
         else:
-            source, scorer = self.sources[unit.place], self.scorers[unit.place].scorer
+            source, scorer = self.readers[unit.place].source, self.readers[unit.place].scorer
             for path in (source.table.path, *([Path(scorer.images.files.root)] if scorer.images else [])):
                 fetched(path)
             source.check()
             shards = self._of_batches(unit.place, source.batches(self.columns, unit.ends))
         for number, batches in enumerate(shards, unit.first):
             if number in unit.wanted:
-                _write(file := BytesIO(), self.schema, batches)
-                yield number, file.getvalue(), [*self.notes]
-                self.notes.clear()
+                _write(file := BytesIO(), self.readers[0].schema, batches)
+                yield number, file.getvalue()
 
     def _of_groups(self, file: Path, done: float) -> Shard:
-        yield _scored_groups(file, self.scorers[0], self.sources), done
+        yield _scored_groups(file, self.readers), done
 
     def _of_batches(self, place: int, batches: Iterable[Batch]) -> Iterator[Shard]:
         """Yield shards of batches that follow each other in a file."""
@@ -321,10 +318,8 @@ class _Scoring:
             yield self._scored(place, (batch for _, batch in each))
 
     def _scored(self, place: int, batches: Iterable[Batch]) -> Shard:
-        source, scorer = self.sources[place], self.scorers[place]
         for batch in batches:
-            rows = scorer.scored(source.table, batch, scorer.unscored(source, place, batch))
-            yield rows, (place + batch.done) / len(self.sources)
+            yield self.readers[place].scored(batch), (place + batch.done) / len(self.readers)
 
 
 def _schema(sources: Sequence[RolloutFile], recipe: Recipe) -> Any:
@@ -439,26 +434,24 @@ _GROUP = ("sample_id", "round", "train_step")
 _SCATTERED_BYTES = 1 << 27
 
 
-def _files_of_groups(
-    folder: Path, scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str]
-) -> list[Path]:
+def _files_of_groups(folder: Path, readers: Sequence[RolloutScorer], columns: Collection[str]) -> list[Path]:
     """Bring rows of one sample, round and step of the trainer together in one file; files that are there stay."""
-    count = min(_MOST_FILES, -(-sum(source.rows for source in sources) // GROUP_ROWS))
+    count = min(_MOST_FILES, -(-sum(each.source.rows for each in readers) // GROUP_ROWS))
     files = [folder / _FOLDER / f"{number}.parquet" for number in range(count)]
     complete = folder / _FOLDER / "complete"
     if (there := manifest_or_none(complete)) is not None:  # made by a run that was killed later
         if all(is_whole(complete.parent, {**there.get(file.name, {}), "path": file.name}) for file in files):
             return files
-        scorers[0].scorer.on_warning(f"{folder}: groups of rows are not what was written; they are made again")
+        readers[0].scorer.on_warning(f"{folder}: groups of rows are not what was written; they are made again")
     complete.parent.mkdir(exist_ok=True)
     with atomic_files() as outputs:
         whole = outputs.open(complete)  # opened first, it gets its name last: before that, the next run makes all again
         made = [outputs.open(file) for file in files]
         with ExitStack() as stack:
-            writers = [stack.enter_context(pq.ParquetWriter(file, scorers[0].schema)) for file in made]
+            writers = [stack.enter_context(pq.ParquetWriter(file, readers[0].schema)) for file in made]
             held: list[list[Any]] = [[] for _ in writers]
             size = 0
-            for number, rows in _scattered(scorers, sources, columns, count):
+            for number, rows in _scattered(readers, columns, count):
                 held[number].append(rows)
                 size += rows.nbytes
                 if size > _SCATTERED_BYTES:
@@ -472,26 +465,25 @@ def _files_of_groups(
     return files
 
 
-def _scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile]) -> Any:
+def _scored_groups(file: Path, readers: Sequence[RolloutScorer]) -> Any:
     """Score all rows of a file, in an order of their own: the last bit of a sum depends on the order."""
+    scorer, schema = readers[0].scorer, readers[0].schema
     with file.open("rb") as opened:
-        table = pq.read_table(opened, schema=scorer.schema)
+        table = pq.read_table(opened, schema=schema)
     if not len(table):  # whose groups all went elsewhere
-        return pa.RecordBatch.from_pylist([], schema=scorer.schema)
+        return pa.RecordBatch.from_pylist([], schema=schema)
     table = table.sort_by([(name, "ascending") for name in (*_GROUP, "rollout")]).combine_chunks()
     (whole,) = table.to_batches()
-    names = ", ".join(str(source.table.path) for source in sources[:3])
-    return rescored(scorer.scorer.recipe, whole, names, groups=_groups(whole), bad_target=scorer.scorer.bad_target)
+    names = ", ".join(str(each.source.table.path) for each in readers[:3])
+    return rescored(scorer.recipe, whole, names, groups=_groups(whole), bad_target=scorer.bad_target)
 
 
-def _scattered(
-    scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str], count: int
-) -> Iterator[tuple[int, Any]]:
+def _scattered(readers: Sequence[RolloutScorer], columns: Collection[str], count: int) -> Iterator[tuple[int, Any]]:
     """Yield all rows, each with the number of its group's file."""
-    for place, (source, scorer) in enumerate(zip(sources, scorers, strict=True)):
-        for batch in source.batches(columns):
-            scorer.scorer.responses(source.table, batch)  # which are texts of some kind from here on
-            rows = scorer.unscored(source, place, batch, alone=False)
+    for reader in readers:
+        for batch in reader.source.batches(columns):
+            reader.scorer.responses(reader.source.table, batch)  # which are texts of some kind from here on
+            rows = reader.unscored(batch, alone=False)
             # Not hash(), which differs between processes: a run that goes on finds the groups in the same files.
             hashes = [blake2b(repr(group).encode(), digest_size=8).digest() for group in _groups(rows)]
             numbers = [int.from_bytes(each) % count for each in hashes]

@@ -26,7 +26,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_source import RolloutFile
-from grounding_rewards.tables.rows import Batch, Note, Table
+from grounding_rewards.tables.rows import Batch, Note
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.write import to_wire
@@ -40,11 +40,12 @@ _MAPPED = ("response", "target", "image_size", "model_image_size", "token_length
 
 @dataclass(frozen=True)
 class RolloutScorer:
-    """Score rows of rollouts again, into a schema: columns of every rollout table, further ones, and parts."""
+    """Score a file of rollouts again, into a schema: columns of every rollout table, further ones, and parts."""
 
     scorer: TableScorer
+    source: RolloutFile
     schema: Any
-    first: int = 0  # number of the first file: files whose rollouts have no numbers count them from ``file << 32``
+    number: int = 0  # that of the file: rollouts without numbers count from ``number << 32``
     image: str = ""  # column that names are made of before those of usual names; "" for none
     instruction: str = ""
     reads: Recipe | None = None  # of whose form and space targets are; None where nobody says their space
@@ -53,16 +54,16 @@ class RolloutScorer:
         """Return the same, with another place for its notes and warnings."""
         return replace(self, scorer=self.scorer.noting(note))
 
-    def unscored(self, source: RolloutFile, place: int, batch: Batch, *, alone: bool = True) -> Any:
-        """Return a batch of file ``place`` without scores, with names, numbers and, if not ``alone``, sizes."""
-        columns = self.scorer.columns
+    def unscored(self, batch: Batch, *, alone: bool = True) -> Any:
+        """Return a batch without scores, with names, numbers and, if not ``alone``, sizes."""
+        source, columns = self.source, self.scorer.columns
         own = {"sample_id": columns.id, **{name: getattr(columns, name) for name in _MAPPED}}
         arrays = dict[str, Any]()
         for name, kind in zip(self.schema.names, self.schema.types, strict=True):
             if name in _AGAIN or name not in COLUMNS:
                 arrays[name] = pa.nulls(len(batch), kind) if name in _AGAIN else source.further(batch, name, kind)
             elif name == "sample_id":
-                arrays[name] = self._names(source, batch)
+                arrays[name] = self._names(batch)
             elif name == "response" and not _holds_texts(batch, columns.response):
                 arrays[name] = arrow(self.scorer.responses(source.table, batch), kind)
             else:
@@ -75,11 +76,12 @@ class RolloutScorer:
             arrays["image_size"] = pa.array(written, arrays["image_size"].type)
         if arrays["source"].null_count == len(batch):
             arrays["source"] = source.column(batch, "data_source", pa.string())  # verl's name of it
-        arrays["rollout"] = self._numbers(source, place, batch, arrays["rollout"])
+        arrays["rollout"] = self._numbers(batch, arrays["rollout"])
         return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 
-    def scored(self, table: Table, batch: Batch, rows: Any) -> Any:
-        """Return ``rows``, what ``unscored`` made of a batch, with scores; those without a response have none."""
+    def scored(self, batch: Batch) -> Any:
+        """Return a batch with scores; rows without a response have none."""
+        table, rows = self.source.table, self.unscored(batch)
         answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
         if not len(answered):
             return _with_scores(rows, self.scorer.recipe, None, answered)
@@ -102,7 +104,7 @@ class RolloutScorer:
         ]
         return pa.array(texts if self.reads is None else recorded_targets(self.reads, texts, read.rows), written.type)
 
-    def _names(self, source: RolloutFile, batch: Batch) -> Any:
+    def _names(self, batch: Batch) -> Any:
         """The names of samples, as in ``names_of``."""
         column = self.scorer.columns.id
         if isinstance(batch.whole, list) or column not in batch.whole.schema.names:
@@ -115,19 +117,19 @@ class RolloutScorer:
             return batch.whole.column(column)
         else:
             values = batch.whole.column(column).to_pylist()
-        names = names_of(self.scorer, source.table, batch, values, image=self.image, instruction=self.instruction)
+        names = names_of(self.scorer, self.source.table, batch, values, image=self.image, instruction=self.instruction)
         return pa.array(names, pa.string())
 
-    def _numbers(self, source: RolloutFile, place: int, batch: Batch, numbers: Any) -> Any:
-        names = source.table.columns if isinstance(batch.whole, list) else batch.whole.schema.names
+    def _numbers(self, batch: Batch, numbers: Any) -> Any:
+        names = self.source.table.columns if isinstance(batch.whole, list) else batch.whole.schema.names
         if "rollout" not in names or numbers.null_count == len(numbers):
-            start = ((self.first + place) << 32) + batch.start
+            start = (self.number << 32) + batch.start
             return pa.array(np.arange(start, start + len(batch)))
         if numbers.null_count:
             row = numbers.is_valid().index(False).as_py()
             raise TableError(
-                f"{source.table.path}, {batch.place(row)}: rollout: got null; expected a number in every row of the "
-                "file, or in none"
+                f"{self.source.table.path}, {batch.place(row)}: rollout: got null; expected a number in every row of "
+                "the file, or in none"
             )
         return numbers
 

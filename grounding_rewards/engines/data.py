@@ -40,8 +40,8 @@ from grounding_rewards.targets.box_format import BoxFormat
 class Data:
     """Samples of a table."""
 
-    source: RolloutFile  # the table, and its further columns
-    reader: RolloutScorer  # reads names, targets and sizes of its rows, in the schema of the rollouts
+    # the table with its further columns, and what reads names, targets and sizes of its rows in the rollouts' schema
+    reader: RolloutScorer
     instruction: str  # the column of instructions
     image: str  # that of images; "" for rows of text alone
     files: ImageFiles  # where images are
@@ -56,11 +56,7 @@ class Data:
     @property
     def table(self) -> Table:
         """The table."""
-        return self.source.table
-
-    def samples(self, batch: Batch) -> Any:
-        """Return rows of the data as rows of a rollout table without responses."""
-        return self.reader.unscored(self.source, 0, batch)
+        return self.reader.source.table
 
     def identity(self) -> dict[str, Any]:
         """Return what the run reads, for its manifest."""
@@ -122,8 +118,8 @@ def open_data(
         raise EngineError(f"--zoom: {path} has no images to take crops of; --image-column names their column")
     own = {**FURTHER, **(ZOOMED if zoomed else {})}
     source, schema = _source(table, scorer, recipe, image.partition(".")[0], own, note, in_rows=in_rows)
-    reader = RolloutScorer(scorer, schema, image=image, instruction=chosen["instruction"], reads=recipe)
-    return Data(source, reader, chosen["instruction"], image, files.of(path), files.root, encoding)
+    reader = RolloutScorer(scorer, source, schema, image=image, instruction=chosen["instruction"], reads=recipe)
+    return Data(reader, chosen["instruction"], image, files.of(path), files.root, encoding)
 
 
 def _has_bytes(images: Any) -> bool:
@@ -206,7 +202,7 @@ class _Survey:
 
     def add(self, batch: Batch) -> Iterator[tuple[str, bool]]:
         """Yield the name of each row, and True for the first row with it."""
-        samples = self.data.samples(batch)
+        samples = self.data.reader.unscored(batch)
         columns = ("sample_id", "target", "image_size")
         names, targets, sizes = (samples.column(name).to_pylist() for name in columns)
         self._check_targets(batch)

@@ -275,10 +275,7 @@ class _Rollout:
         work = _Answering(self.maker, self.engine, self.plan, wanted[0] if new and wanted else -1)
         inputs = [place for place in places if place.exists()]
         gpus = getattr(self.engine, "gpus", 0)
-        for number, made, notes in cluster.map(work.apart(), items, inputs, held=True, gpus=gpus):
-            for text in {*notes} - seen:
-                self.note(text)
-            seen.update(notes)
+        for number, made in cluster.map(work.apart(), items, inputs, held=True, gpus=gpus, note=self.note):
             self._warn(made, seen)
             yield number, made
 
@@ -300,7 +297,8 @@ class _Rollout:
     def _write(self, name: str, made: Made) -> None:
         with self.shards.write(name) as file:
             pq.write_table(pa.Table.from_batches([made.rows]), file, compression="zstd")
-            self.maker.data.source.check()  # before the shard has its name: rows of data that have changed are not kept
+            # Before the shard has its name: rows of data that have changed are not kept.
+            self.maker.data.reader.source.check()
 
     def _finished(self, names: Sequence[str], made: int, warned: Sequence[str]) -> RolledOut:
         """Finish the run if all shards are there."""
@@ -340,11 +338,11 @@ class _Answering:
         noting = replace(data, reader=data.reader.noting(self.notes.append))
         return replace(self, maker=replace(self.maker, data=noting))
 
-    def __call__(self, numbers: Sequence[int]) -> Iterator[tuple[int, Made, list[str]]]:
-        """Yield the number of each shard, what it holds, and notes."""
+    def __call__(self, numbers: Sequence[int]) -> Iterator[tuple[int, Made]]:
+        """Yield the number of each shard, and what it holds."""
         for path in (self.maker.data.table.path, Path(self.maker.data.files.root)):
             fetched(path)
-        self.maker.data.source.check()
+        self.maker.data.reader.source.check()
         if not self.running:
             self.running.append(_started(self.stack, self.engine))
             self.notes.extend(filter(None, [self.maker.unknown_resizing(self.running[0])]))
@@ -352,8 +350,7 @@ class _Answering:
             prepared = self.maker.prepared(stretch, self.running[0].resizing)
             if stretch.number == self.first:
                 check_prompts(prepared)
-            yield stretch.number, self.maker.answered(prepared, self.running[0]), [*self.notes]
-            self.notes.clear()
+            yield stretch.number, self.maker.answered(prepared, self.running[0])
 
 
 def _has_problem(shard: Path) -> bool:

@@ -134,7 +134,7 @@ class ShardMaker:
         images = ModelImages(self.data.files, self.resizing or engines)
         asked = in_threads(lambda row: self._asked(row, images), stretch.batch.rows)
         place = f"{self.data.table.path}, {stretch.batch.place(0)}"
-        return Prepared(self.data.samples(stretch.batch), asked, stretch.wanted, place, _TEXT)
+        return Prepared(self.data.reader.unscored(stretch.batch), asked, stretch.wanted, place, _TEXT)
 
     def _asked(self, row: Any, images: ModelImages) -> Asked:
         try:
