@@ -99,6 +99,8 @@ def first_settings(
             for name, column in best.figures.columns.items() if role(name) in said
         }  # fmt: skip
     lines |= _inputs(join, columns, split, images, out)
+    if not unknown:  # a sign of another space or format of targets, too
+        unknown = [printable(str(each)) for each in best.figures.findings if each.code is Code.BAD_TARGET]
     return FirstSettings(lines, tuple(unknown), best.figures.n + best.figures.not_valid)
 
 
@@ -155,7 +157,10 @@ def _evaluated(
         )  # fmt: skip
     except GroundingRewardsError as error:
         return error
-    wanted = better[0] if any(each.code in (Code.SPACE, Code.BOX_FORMAT) for each in figures.findings) else {}
+    found = better and any(
+        each.code in (Code.SPACE, Code.BOX_FORMAT) for each in figures.findings
+    )  # few rows name none
+    wanted = better[0] if found else {}
     sizes = () if "response_space" not in wanted else RESIZING
     kept = {name: value for name, value in settings.items() if name not in wanted and name not in sizes}
     if {"model", "family"} & {*wanted}:

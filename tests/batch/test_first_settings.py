@@ -231,6 +231,22 @@ def test_what_the_rows_do_not_say_stays_open(run, tmp_path):
     assert gr.read_settings(out).answers == {}
 
 
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (5, "# response_space: not known: of 0 answers hit as pixel 0, thousandths 0, unit 0; 5 rows have "),
+        (1, "# 1 row has a target that cannot be used, the first: "),
+    ],
+)
+def test_targets_that_cannot_be_used_are_named(run, tmp_path, bad, said):
+    inverted = rows(PIXEL, lambda box: {"bbox": [1500, 900, 30, 20], "image_size": SIZE}, count=bad)
+    file = write(tmp_path / "rows.jsonl", inverted if bad > 1 else rows(PIXEL, count=40) + inverted)
+    result = run("init", file, "--out", tmp_path / "model.toml", "--strict")
+    written = (tmp_path / "model.toml").read_text()
+    assert (result.code, said in written, "response_space = " in written) == (1, True, bad == 1)
+    assert said.removeprefix("# ") in result.err
+
+
 def test_a_space_that_hits_a_few_more_answers_than_another_is_not_known(run, tmp_path):
     file = write(tmp_path / "rows.jsonl", rows(PIXEL, count=7) + rows(THOUSANDTHS, count=3))
     assert run("init", file, "--out", tmp_path / "model.toml").code == 0
