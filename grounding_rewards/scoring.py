@@ -313,7 +313,7 @@ class Recipe:
         if responses is None or isinstance(responses, str):
             responses, targets = [responses], targets if isinstance(targets, Targets) else [targets]
         texts = trimmed(read_responses(responses)) if self.trim else read_responses(responses)
-        rows = len(texts.values)
+        rows = texts.rows
         if targets is None and self.label_free:
             targets = [None] * rows
         table = self.read_targets(targets, bad_target=bad_target, warn=False)

@@ -20,6 +20,7 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import MISSING, ConvertError, PictureError, RecipeError, TableError, TargetError
 from grounding_rewards.literals import literal
+from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.columns import LISTS, NONE, columns_read, place_named
 from grounding_rewards.tables.image_files import ImageFiles, read_images
@@ -248,9 +249,11 @@ class TableScorer:
         """Read targets as ``score`` does; those that cannot be read abstain."""
         return self.recipe.read_targets(targets, bad_target="abstain", warn=False, box_format=self.box_format)
 
-    def responses(self, table: Table, batch: Batch) -> list[str | None]:
+    def responses(self, table: Table, batch: Batch) -> Sequence[str | None]:
         """Return the column of responses, each a text or None."""
-        name = self.columns.response
+        name, rows = self.columns.response, cast(Any, batch.rows)
+        if len(batch) >= VECTOR_ROWS and hasattr(rows, "text_array") and (texts := rows.text_array(name)) is not None:
+            return Texts(None, texts)
         responses = batch.column(name)
         if batch.texts and name in LISTS:  # cells of CSV
             responses = [literal(text) if isinstance(text, str) else text for text in responses]

@@ -131,7 +131,7 @@ class _Table:
     """Columns of the answers in n texts: no object of the garbage collector stays for a row."""
 
     def __init__(self, dialect: Any, texts: Texts, answers: Answers) -> None:
-        rows = len(texts.values)
+        rows = texts.rows
         self.of, self.texts, self.answers = dialect, texts, answers
         self.reason, self.dialect = np.zeros(rows, dtype=np.int8), _NO_DIALECT.repeat(rows)
         self.xy, self.box, self.names = nowhere(rows, 2), nowhere(rows, 4), _NO_NAME.repeat(rows)
@@ -141,7 +141,7 @@ class _Table:
 
     def read(self, unfinished: NDArray[np.bool_] | None) -> None:
         """Read all texts."""
-        one, values = self.of.one, self.texts.values
+        one, values = self.of.one, self.texts if self.texts.vectorised else self.texts.values
         begun: Any = np.zeros(len(values), dtype=np.bool_) if self.texts.vectorised else [False] * len(values)
         left, again = self._many(begun) if self.texts.vectorised else ([], range(len(values)))
         for row in again:
@@ -238,7 +238,7 @@ class _Table:
 
     def _one_by_one(self, at: Any, step: Step, begun: NDArray[np.bool_]) -> list[int]:
         """Read texts by a step's dialect; return the rows in which it finds an answer."""
-        found, values = [], self.texts.values
+        found, values = [], self.texts
         for row in at.tolist():
             index, some, acts = step.dialect.one(values[row], self.answers)
             if acts:
@@ -267,7 +267,7 @@ class _Table:
                 self.several.update(zip(rows[few].tolist(), map(points.__getitem__, slices), strict=True))
             self.xy[rows[self.reason[rows] != _OK]] = np.nan
         done.append(rows)
-        begun[at[unread]] = [step.dialect.one(some.values[each], self.answers)[1] for each in unread.tolist()]
+        begun[at[unread]] = [step.dialect.one(some[each], self.answers)[1] for each in unread.tolist()]
         return _kept(at, some, np.isin(np.arange(len(at)), np.concatenate((chosen, unread)), invert=True))
 
     def _captured(
@@ -296,7 +296,7 @@ class _Table:
 
     def _likely_first(self) -> list[Step]:
         """The steps, those of usual forms that fit the first text first: no two forms match the same texts."""
-        text, steps = self.texts.values[0], self.of.steps()
+        text, steps = self.texts[0], self.of.steps()
         forms = list(takewhile(lambda step: step.needs == NEVER, steps))
         forms.sort(key=lambda step: all(compiled(form).search(text) is None for form in step.usual))
         return [*forms, *steps[len(forms) :]]

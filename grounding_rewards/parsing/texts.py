@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -49,31 +49,44 @@ CUT = "\x00"
 
 
 class Texts(Sequence[str]):
-    """n texts, as a list and, on demand, as one arrow array.
+    """n texts, as a list or as one arrow array; the other of them is made on demand.
 
-    ``vectorised`` is True if there is enough text for the vectorised functions to be faster.
+    ``vectorised`` is True if there is enough text for the vectorised functions to be faster; ``rows`` is n.
     """
 
-    _arrow: Any = None
-
-    def __init__(self, values: list[str]) -> None:
-        self.values = values
-        self._longest = max(map(len, values), default=0) if len(values) < VECTOR_ROWS else None  # in characters
+    def __init__(self, values: list[str] | None, arrow: Any = None) -> None:
+        """Hold texts; with None for the list those of an arrow array of VECTOR_ROWS or more, without nulls."""
+        if values is not None:
+            self.values = values
+        self._arrow, self.rows = arrow, len(arrow if values is None else values)
+        few = values is not None and self.rows < VECTOR_ROWS
+        self._longest = max(map(len, values or ()), default=0) if few else None  # in characters
         self.vectorised = self._longest is None or self._longest > LONG_TEXT
 
     def __len__(self) -> int:
-        return len(self.values)
+        return self.rows
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values)
 
     def __getitem__(self, row: Any) -> Any:
-        return self.values[row]
+        listed = self.is_listed or isinstance(row, slice)
+        return self.values[row] if listed else self._arrow[int(row)].as_py()
+
+    @cached_property
+    def values(self) -> list[str]:
+        """The texts as a list."""
+        return cast("list[str]", self._arrow.to_pylist())
+
+    @property
+    def is_listed(self) -> bool:
+        """True if the list is there."""
+        return "values" in vars(self)
 
     @property
     def long(self) -> bool:
         """True if a pattern is faster than arrow's substring search, which goes byte by byte."""
-        return bool(self.arrow.nbytes > _LONG * len(self.values))
+        return bool(self.arrow.nbytes > _LONG * self.rows)
 
     @property
     def arrow(self) -> Any:
@@ -98,8 +111,10 @@ class Texts(Sequence[str]):
 
     def take(self, rows: NDArray[np.int64]) -> Texts:
         """Return the chosen rows; the same object if these are all."""
-        if len(rows) == len(self):
+        if len(rows) == self.rows:
             return self
+        if not self.is_listed and len(rows) >= VECTOR_ROWS:
+            return Texts(None, self._arrow.take(rows))
         taken = Texts([self.values[row] for row in rows.tolist()])
         if self._arrow is not None and taken.vectorised:
             taken._arrow = self._arrow.take(rows)  # cheaper than encoding the texts again
@@ -108,10 +123,21 @@ class Texts(Sequence[str]):
 
 def trimmed(texts: Texts) -> Texts:
     """Return the texts without the tokens of ``END_TOKENS`` at their ends; the same object where none has any."""
-    if {text[-1:] for text in texts.values}.isdisjoint(_LAST):
+    if _ends(texts).isdisjoint(_LAST):
         return texts
     values = [without_end(text) if text[-1:] in _LAST else text for text in texts.values]
     return texts if values == texts.values else Texts(values)
+
+
+def _ends(texts: Texts) -> set[str]:
+    """Return the last character of each text, once; of one that is not ASCII in arrow, its last byte."""
+    if texts.is_listed:
+        return {text[-1:] for text in texts.values}
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    last = pc.unique(pc.binary_slice(texts.arrow.view(pa.large_binary()), -1))
+    return {end.decode("latin-1") for end in last.to_pylist()}
 
 
 def without_end(text: str) -> str:

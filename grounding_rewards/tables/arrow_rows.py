@@ -243,6 +243,13 @@ class ArrowRows(Sequence[Mapping[str, Any]]):
             return None
         return values.to_numpy(zero_copy_only=False).astype(np.float64).reshape(-1, width)
 
+    def text_array(self, name: str) -> Any:
+        """Return a column of texts as an arrow array; None for any other column, or one with nulls."""
+        cells = self.batch.column(name) if name in self.batch.schema.names else None
+        if cells is None or cells.type not in (pa.string(), pa.large_string()) or cells.null_count:
+            return None
+        return cells.cast(pa.large_string())
+
     def column(self, name: str) -> list[Any]:
         """Return a column's values; None in all rows where there is none of that name."""
         return self.batch.column(name).to_pylist() if name in self.batch.schema.names else [None] * len(self)

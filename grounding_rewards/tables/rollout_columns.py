@@ -111,7 +111,7 @@ def held(values: Any) -> list[Any]:
     return [None if pair[0] != pair[0] else pair for pair in rows] if values.ndim == 2 else rows
 
 
-def arrow(values: list[Any], kind: Any) -> Any:
+def arrow(values: Sequence[Any], kind: Any) -> Any:
     """A column as Arrow has it; null for None, NaN and what has no place in it."""
     import pyarrow as pa
 

@@ -21,6 +21,7 @@ from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.errors import TableError
+from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from grounding_rewards.tables.arrow_rows import ArrowRows
 from grounding_rewards.tables.opening import open_table
 from grounding_rewards.targets.target import Target
@@ -291,3 +292,28 @@ def test_a_column_of_boxes_is_one_array(tmp_path):
     assert isinstance(scorer.read_targets(targets).rows, Boxes)
     assert pickle.loads(pickle.dumps(targets)) == [{"bbox": [1, 2, 3, 4]}]
     assert scorer.score(table, batch).scores.acc.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(("kind", "stays"), [("string", True), ("large_string", True), ("dictionary", False)])
+def test_responses_of_parquet_stay_in_arrow(tmp_path: Path, kind: str, stays: bool) -> None:
+    texts = [f"({at}, 15)" for at in range(VECTOR_ROWS)]
+    column = pa.array(texts).dictionary_encode() if kind == "dictionary" else pa.array(texts, getattr(pa, kind)())
+    targets = pa.array([BOX] * len(texts))
+    pq.write_table(pa.table({"response": column, "target": targets}), tmp_path / "in.parquet")
+    table = open_table(tmp_path / "in.parquet")
+    scorer = TableScorer(gr.recipe("click", response_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(table, whole=False)
+    scored = scorer.score(table, batch)
+    responses = scored.inputs.responses
+    assert (type(responses) is Texts, getattr(responses, "is_listed", True)) == (stays, not stays)
+    assert scored.scores.acc.tolist() == [float(10 <= at <= 30) for at in range(VECTOR_ROWS)]
+
+
+def test_a_null_among_responses_of_parquet_is_no_text(tmp_path: Path) -> None:
+    rows = [{"response": None if at == 7 else "(20, 15)", "target": BOX} for at in range(VECTOR_ROWS)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    table = open_table(tmp_path / "in.parquet")
+    scorer = TableScorer(gr.recipe("click", response_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(table, whole=False)
+    scored = scorer.score(table, batch)
+    assert (scored.inputs.responses[7], scored.scores.acc[7], scored.scores.acc.sum()) == (None, 0.0, VECTOR_ROWS - 1)
