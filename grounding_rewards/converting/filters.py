@@ -225,8 +225,6 @@ class Selection:
 def by_share(counts: Mapping[str, int], shares: Mapping[str, float]) -> dict[str, int]:
     """Return the number of samples of each source that is to be a share of all; the others give all that they have.
 
-    Shares are exact, as they are written, and a half is rounded up, as in ``pool next``.
-
     >>> by_share({"a": 100, "b": 900}, {"a": 0.05}), by_share({"a": 100, "b": 900}, {"a": 0.5, "b": 0.5})
     ({'a': 47}, {'a': 100, 'b': 100})
     """

@@ -318,11 +318,7 @@ GRID = 32
 
 
 def counts(has: Collection[str], by: str | None, *, names: bool) -> dict[str, str]:
-    """Return the SQL of the columns that all statistics need, by name, over rollouts grouped by sample.
-
-    ``unclear`` names samples with rollouts that may be repeated, ``several`` those with several sources. ``has`` names
-    the table's columns; ``by`` becomes ``source``; ``names`` is True where ``sample_id`` is wanted.
-    """
+    """Return the SQL of columns that all statistics need; ``unclear`` and ``several`` name samples to be checked."""
     columns = {"sample_id": "sample_id"} if names else {}
     columns |= {"unnamed": "coalesce(sample_id, '') = ''"}  # null = '' is null in SQL
     columns |= {"n": "count(acc)", "num_correct": "coalesce(count_if(acc = 1), 0)::BIGINT"}
@@ -415,10 +411,7 @@ HASH = "hash(sample_id)"
 
 
 def cells_of(has: Collection[str], where: str, key: str) -> str:
-    """Return the query for the columns of ``SampleStats`` that count answers, sorted by ``key``, the SQL of a sample.
-
-    Sums are of whole numbers, for those of floats depend on the order of rollouts.
-    """
+    """Return the query for the columns of ``SampleStats`` that count answers, sorted by ``key``, SQL of a sample."""
     by_answer = f"SELECT {key} AS key, {answer(has)} AS answer, count(acc) AS k FROM {{rollouts}}{where} GROUP BY 1, 2"
     n = "nullif(sum(k), 0)::DOUBLE"
     # Of one answer the difference of logarithms is a rounding, which a square root makes large.

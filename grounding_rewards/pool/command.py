@@ -96,10 +96,7 @@ class Source:
 
 
 def source(paths: Sequence[Path], *, statistics: bool = True, **reading: Any) -> Source:
-    """Open rollouts, or where these may be one file of ``statistics`` that; ``reading`` is by the fields of ``Source``.
-
-    Statistics go with no other inputs and no option of rollouts.
-    """
+    """Open rollouts, or one file of ``statistics`` where these may be; ``reading`` is by the fields of ``Source``."""
     counted = next((path for path in paths if is_stats(path)), None)
     if counted is None:
         return Source(paths, open_rollouts(paths), **reading)
@@ -174,11 +171,7 @@ def count_rollouts(
     reporting: Reporting = SILENT,
     **reading: Any,
 ) -> dict[str, Any]:
-    """Count rollouts by sample, as ``grounding-rewards pool stats`` does; ``ks`` adds pass@k.
-
-    ``item_response`` is the column by which ``item_difficulty`` is fitted; of ``round`` all rounds count in the fit
-    where one counts, for a single round has one ability, which says nothing.
-    """
+    """Count rollouts by sample, as ``grounding-rewards pool stats`` does; ``ks`` adds pass@k."""
     if item_response is not None and out is None:
         raise TableError("--item-response writes a column of --out; name a file by --out")
     given = source(rollouts, statistics=False, **reading)
@@ -190,6 +183,7 @@ def count_rollouts(
         stats = given.stats(reporting.warn, SUMMED if out is None else ALL)
         fit: dict[str, Any] = {}
         if item_response is not None:
+            # A single round has one ability, which says nothing: all count in the fit.
             one = item_response == "round" and rounds is not None and len(set(rounds)) == 1
             difficulty, fit["item_response"] = add_difficulty(
                 table, stats, item_response, rounds=None if one else rounds, warn=reporting.warn
@@ -287,10 +281,7 @@ def _inputs(given: Source, spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def within_budget(stats: SampleStats, numbers: Ints, budget: Any) -> Ints:
-    """Scale numbers of rollouts so that they sum to a budget exactly: floors, and one more for the largest remainders.
-
-    Of equal remainders the larger number is served first, then the earlier name.
-    """
+    """Scale numbers of rollouts to sum to a budget exactly: floors, and one more for the largest remainders."""
     if not numbers.any():
         raise PoolError(f"budget: got {budget}, and the method gives no sample any rollout")
     scaled, order = np.zeros_like(numbers), in_name_order(stats)
@@ -382,11 +373,7 @@ def next_round(
     reporting: Reporting = SILENT,
     **settings: Any,
 ) -> dict[str, Any]:
-    """Draw a pool from rollouts, as ``grounding-rewards pool next`` does, and write it beside its manifest.
-
-    ``settings`` are those of ``next_pool`` and of reading, as in ``Source``; ``two_model`` names rollouts or statistics
-    of both models. The pool has the rows of ``data``; without them, names and statistics.
-    """
+    """Draw a pool as ``grounding-rewards pool next`` does, by ``settings`` of ``next_pool`` and ``Source``."""
     reading = {name: settings.pop(name) for name in _OPTIONS if name in settings}
     call = signature(next_pool).bind(None, **{"seed": 0, **settings})
     call.apply_defaults()

@@ -96,7 +96,7 @@ def draw(
     score = np.zeros(len(usable))
     if (log != log[:1]).any():  # equal weights draw as none do: by all 64 bits of the key
         # u^(1/w) is largest where log(-log u) - log w is smallest, which neither overflows nor underflows.
-        score = np.log(-np.log(((key >> np.uint64(11)) + 0.5) * 2.0**-53)) - log  # + 0.5 keeps u off 0 and 1
+        score = np.log(-np.log(uniform(key))) - log
     order = np.lexsort((~key, score))  # its last key counts first
     return np.sort(usable[order[:count]])
 
@@ -111,6 +111,11 @@ def hashed(sample_ids: Sequence[Any] | NDArray[Any], seed: int, purpose: str) ->
         digests = b"".join([blake2b(name, digest_size=8, salt=salt).digest() for name in names])
         keys[start : start + _AT_ONCE] = np.frombuffer(digests, dtype="<u8")  # the same on all machines
     return keys
+
+
+def uniform(keys: NDArray[np.uint64]) -> Floats:
+    """Return numbers between 0 and 1, without both ends, made of 64 random bits each."""
+    return np.asarray(((keys >> np.uint64(11)) + 0.5) * 2.0**-53)
 
 
 def _bytes(name: Any) -> bytes:

@@ -70,10 +70,7 @@ def stats_of_input(source: Input, by: str, warn: Note = lambda text: None) -> Sa
 
 
 def stats_by_temperature(inputs: Sequence[Input], warn: Note = lambda text: None) -> dict[float, SampleStats]:
-    """Return statistics by temperature; files of one round with a temperature column are read as one table.
-
-    ``warn`` takes the warnings of ``stats_of``.
-    """
+    """Return statistics by temperature; files of one round with a temperature column are read as one table."""
     by_temperature: dict[float, SampleStats] = {}
     origin: dict[float, str] = {}
     for group in grouped(inputs, lambda source: is_stats(source.path)):

@@ -107,14 +107,12 @@ _AT_ONCE = 1 << 14  # samples: the weights of all methods for so many stay in th
 
 
 def measures(stats: SampleStats, weights: Floats) -> dict[str, Any]:
-    """Return the measures of (m,) weights from 0, one of them above 0; None where no sample has what is measured.
-
-    ``effective`` is (sum w)^2 / sum w^2: as many samples of one weight would be as uneven.
-    """
+    """Return the measures of (m,) weights from 0, one of them above 0; None where no sample has what is measured."""
     weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # exact; sums of the largest floats would overflow
     shares = np.bincount(pass_rate_bins(stats), weights, len(PASS_RATES)) / weights.sum()
     return {
         "kept": int((weights > 0).sum()),
+        # as many samples of one weight would be as uneven
         "effective": float(weights.sum() ** 2 / (weights**2).sum()),
         "zero_share": float(weights[stats.none_correct].sum() / weights.sum()),
         "mean_p": _mean(stats.pass_rate, weights),
@@ -124,10 +122,7 @@ def measures(stats: SampleStats, weights: Floats) -> dict[str, Any]:
 
 
 def overlaps(weights: Sequence[Floats]) -> Floats:
-    """Return the overlap of each two methods, (k, k): the sum over samples of the smaller of their shares.
-
-    1 where they weigh alike, 0 where no sample has a weight in both.
-    """
+    """Return the overlap of each two methods, (k, k): the sum over samples of the smaller of their shares."""
     shared = np.zeros((len(weights), len(weights)))
     largest = np.array([each.max() for each in weights])[:, None]  # sums near the largest float would overflow
     totals = np.array([(each / each.max()).sum() for each in weights])[:, None]
@@ -222,10 +217,7 @@ def compare(
 def _weighed(
     stats: SampleStats, method: Candidate, rollouts: RolloutColumns | None, place: Ints | None
 ) -> tuple[Floats, int | None, dict[str, Any]]:
-    """Return the weights of the samples, (m,), the number of rollouts that a method keeps or asks for, and measures.
-
-    The measures are those of the rollouts that a choice keeps, in place of the samples'.
-    """
+    """Return the (m,) weights of the samples, the rollouts that are kept or asked for, and measures of those kept."""
     weights: Floats
     number, own = None, {}
     if method.kind == CHOICE:

@@ -128,15 +128,12 @@ _Texts = tuple[pa.Array, Ints]
 
 
 def _joined(table: RolloutTable, wanted: Sequence[str]) -> tuple[NDArray[np.object_], Ints, dict[str, Any]]:
-    """Return the names of the samples, the sample of each row, and the other columns, in the order of the rows.
-
-    Batches become numbers as they arrive, for the texts of a whole table take several times the memory.
-    """
+    """Return the names of the samples, the sample of each row, and the other columns, in the order of the rows."""
     texts = dict[str, list[_Texts]]({name: [] for name in ("sample_id", "trajectory", "answer_key") if name in wanted})
     numbers = dict[str, list[Any]]({name: [] for name in wanted if name in READ and name not in texts})
     answers = list[Ints]()
     row = 0
-    for batch in table.batches(wanted):
+    for batch in table.batches(wanted):  # numbers at once: the texts of a whole table take several times the memory
         for name, runs in texts.items():
             runs.append(_runs(batch[name]))
         for name, parts in numbers.items():
@@ -255,10 +252,7 @@ def ranks(group: NDArray[Any], *keys: NDArray[Any]) -> Ints:
 
 
 def random_keys(rollouts: RolloutColumns, seed: int, purpose: str) -> NDArray[np.uint64]:
-    """Return 64 random bits a rollout, which its sample, round, number, the seed and the purpose alone decide.
-
-    Rollouts without a number go by their place among those of their sample.
-    """
+    """Return 64 random bits a rollout, which its sample, round, number, the seed and the purpose alone decide."""
     names = hashed(rollouts.sample_id, seed, purpose)[rollouts.sample]
     number = rollouts.rollout
     if (number < 0).any():

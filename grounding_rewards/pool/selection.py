@@ -138,10 +138,7 @@ def filters(band: Band | None, selectors: Iterable[SelectorSpec]) -> list[Filter
 
 
 def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Floats:
-    """Return the logarithms of the products of all weights, (m,), for the products may underflow.
-
-    Samples with a weight of 0 are removed. A selector receives the samples that are left.
-    """
+    """Return the logarithms of the products of all weights, (m,), for the products may underflow."""
     logs = np.zeros(len(stats))
     for name, selector, parameters in chosen:
         rows = np.flatnonzero(funnel.left)  # a selector may compare samples: none removed

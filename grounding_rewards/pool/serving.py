@@ -20,10 +20,7 @@ from grounding_rewards.verifiers.options import is_number
 
 
 def stage_order(sizes: Sequence[int], epochs: Sequence[int], seed: int) -> Ints:
-    """Return the rows of stages in the order of training: each stage for its epochs, each epoch in an order of its own.
-
-    Rows are numbered through, those of the first stage from 0; their order depends on the arguments alone.
-    """
+    """Return the rows of stages in the order of training: each for its epochs, each epoch in an order of its own."""
     check_whole("seed", seed, 0)
     if not len(sizes) or len(sizes) != len(epochs):
         raise PoolError(f"epochs: got {len(epochs)} for {len(sizes)} stages; expected one for each of one or more")
@@ -76,11 +73,7 @@ def check_weights(weights: ArrayLike, names: Sequence[object] | None = None) -> 
 
 
 def read_weights(path: str | os.PathLike[str], of: str | None = None) -> dict[str, float]:
-    """Read weights by the name of their sample from a table of ``sample_id`` and ``weight``.
-
-    ``of`` is the method, or the stage, whose weights count, where a table has a column of such: those that ``pool plan
-    --weights`` and ``pool curriculum --weights`` write do.
-    """
+    """Read weights by the name of their sample, ``of`` a method or a stage where a table has those of several."""
     table = open_table(path)
     for name in ("sample_id", "weight"):
         require_column(table, name, "of weights")

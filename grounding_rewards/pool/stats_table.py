@@ -32,11 +32,7 @@ _AT_ONCE = 1 << 17
 
 
 def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
-    """Return all columns of statistics as a table, with derived ones; null for unknown values.
-
-    Beside those of ``SampleStats``: ``pass_rate`` with ``wilson_low`` and ``wilson_high`` (95 %), ``spread``,
-    ``dispersion_target`` (the dispersion of clicks over the target's diagonal), and ``pass_at_K`` for each of ``ks``.
-    """
+    """Return all columns of statistics as a table, with derived ones; null for unknown values."""
     low, high = wilson(stats.num_correct, stats.n)
     with np.errstate(divide="ignore", invalid="ignore"):  # a point target has no diagonal
         beside = stats.dispersion / stats.target_diagonal

@@ -87,11 +87,7 @@ def outlines(
     target_space: CoordSpace | str | None = None,
     recipe: Recipe | None = None,
 ) -> tuple[Floats, ...]:
-    """Return each place of a target as corners (k, 2) in shares of the image; a single corner is a point.
-
-    Empty where the target has no place, cannot be read, or its space or image size is unknown. Arguments are those of
-    ``target_boxes``, of one target.
-    """
+    """Return the places of a target as corners (k, 2) in shares of the image, one of a point; none where unknown."""
     native, space = target_form(name, target_space, recipe)
     sizes = None if image_size is None else np.array([image_size], dtype=np.float64)
     try:

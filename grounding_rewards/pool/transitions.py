@@ -35,11 +35,7 @@ _FEWEST = 5.0  # samples that a cell of the chi-square test expects
 
 
 def moves_of(first: SampleStats, second: SampleStats) -> dict[str, Any]:
-    """Count the moves of samples; row i of both rounds is the same sample, with a scored rollout in each.
-
-    ``low`` to ``high`` is the 95 % Wilson interval of the share of never-solved samples that are solved after, and
-    ``difference`` the mean of the paired differences, with a bootstrap interval over samples: NaN for one sample.
-    """
+    """Count the moves of samples; row i of both rounds is the same sample, with a scored rollout in each."""
     never = first.num_correct == 0
     escaped, of = int((second.num_correct[never] > 0).sum()), int(never.sum())
     low, high = map(float, wilson(escaped, of))
@@ -158,10 +154,7 @@ def describe_prior(a: float, b: float) -> str:
 
 
 def fitted_prior(n: ArrayLike, correct: ArrayLike) -> dict[str, Any]:
-    """Return the Beta distribution of pass rates that fits a round best; Jeffreys' where its counts fix none.
-
-    ``said`` is a sentence for the reader, and ``rate`` the pass rate that all samples have, None where they differ.
-    """
+    """Return the Beta distribution of pass rates that fits a round best; Jeffreys' where its counts fix none."""
     found = _likeliest(np.asarray(n, np.int64), np.asarray(correct, np.int64))
     a, b = found or JEFFREYS
     said = "the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in"
@@ -170,11 +163,7 @@ def fitted_prior(n: ArrayLike, correct: ArrayLike) -> dict[str, Any]:
 
 
 def _likeliest(n: Ints, right: Ints) -> tuple[float, float] | None:
-    """Return a and b, from 0.001 to 10,000, by maximum likelihood of beta-binomial counts.
-
-    Where they diverge all samples have one rate. None where no sample has two rollouts, or each is all right or all
-    wrong: the likelihood has no single maximum.
-    """
+    """Return a and b, from 0.001 to 10,000, of the likeliest beta-binomial counts; None without a single maximum."""
     from scipy import optimize, special
 
     share = right.sum() / max(n.sum(), 1)
@@ -202,11 +191,7 @@ def _likeliest(n: Ints, right: Ints) -> tuple[float, float] | None:
 
 
 def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float) -> str:
-    """Return a warning where Pearson's chi-square test rejects a fitted Beta(a, b) at 5 %, else "".
-
-    The cells are numbers of right rollouts, neighbours merged until 5 samples are expected in each; both
-    parameters cost a degree of freedom each.
-    """
+    """Return a warning where Pearson's chi-square test rejects a fitted Beta(a, b) at 5 %, else ""."""
     from scipy.special import chdtrc
 
     of, right = np.asarray(n, np.int64), np.asarray(correct, np.int64)
@@ -224,7 +209,7 @@ def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float) -> str:
     if len(cells) > 1 and cells[-1][1] < _FEWEST:  # the last cell has no neighbour above
         cells[-2:] = [list(map(sum, zip(*cells[-2:], strict=True)))]
     statistic = math.fsum((seen - mean) ** 2 / mean for seen, mean in cells if mean)
-    freedom = len(cells) - 3
+    freedom = len(cells) - 3  # one for the sum, and one for each parameter
     if freedom < 1 or chdtrc(freedom, statistic) >= 0.05:
         return ""
     return (
@@ -243,11 +228,7 @@ over the samples in all three)."""
 def _computed(
     correct: Ints, n: Ints, n_after: Ints, shape: tuple[int, int], escaped: int, prior: dict[str, Any]
 ) -> dict[str, Any]:
-    """Compute the null from a prior of pass rates: each sample's second count is beta-binomial, given its first.
-
-    The number of escapes is a sum of independent draws. Its distribution is exact for a known prior; the fitted one is
-    taken as known.
-    """
+    """Compute the null from a prior, taken as known: each sample's second count is beta-binomial, given its first."""
     expected, chances, start, samples, share = np.zeros(shape), np.ones(1), 0, 0, 0.0
     # Equal counts have equal chances, so each kind of sample is computed once.
     sides = shape[0], shape[0], shape[1]

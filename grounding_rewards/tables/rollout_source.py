@@ -134,10 +134,7 @@ def state_of(table: Table) -> tuple[int, int]:
 
 
 class ChosenRollouts:
-    """The files of a rollout table as they are to be written again.
-
-    Make it before rows are chosen: a file that changes from then on is an error.
-    """
+    """Files of a rollout table to be written again; one that changes from when this is made on is an error."""
 
     def __init__(self, rollouts: RolloutTable) -> None:
         self.paths = rollouts.paths
@@ -165,11 +162,7 @@ class ChosenRollouts:
         note: Note = lambda text: None,
         advance: Callable[[float], None] = lambda done: None,
     ) -> None:
-        """Write rows into an open file that will be called ``path``, in the order of the table, batch by batch.
-
-        JSON lines keep the keys of each row. Parquet has the columns of all files, with types that hold what each file
-        has; JSON is read once more for these.
-        """
+        """Write rows into an open file that will be called ``path``, in the order of the table, batch by batch."""
         batches = self._chosen(rows, advance)
         if path.suffix.lower() in PARQUET:
             self._write_parquet(file, batches, new, note)

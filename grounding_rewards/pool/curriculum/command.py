@@ -50,11 +50,7 @@ _READ = ("sample_id", "source", "round", "temperature")
 def declared_bands(
     path: str | os.PathLike[str], column: str | None = None, by: str = "source", rounds: Sequence[int] | None = None
 ) -> tuple[SampleStats, Sequence[Any]]:
-    """Return statistics of samples, and the band that each sample declares.
-
-    ``path`` holds statistics or rollouts, of which ``rounds`` count; ``column`` is that of declared bands, by default
-    the first of ``USUAL``; ``by`` is that of types, which becomes ``source``.
-    """
+    """Return statistics of samples, by the types in column ``by``, and the band that each declares in ``column``."""
     if is_stats(path):
         table = open_table(path)
         stats = read_stats(path, rounds=rounds)

@@ -55,10 +55,7 @@ class StageGate:
             raise wrong(self, "failure_below", f"less than success_above, {self.success_above}")
 
     def decide(self, results: Sequence[float | None]) -> Move:
-        """Return the way to go by results of the current stage, oldest first: 1 for right, 0 for wrong, or between.
-
-        None and NaN, which are unscored, do not count. Any other that is no number from 0 to 1 is a PoolError.
-        """
+        """Return the way to go by results of this stage, 0 to 1, oldest first; None and NaN, unscored, do not count."""
         mean = self.success(results)
         if mean is None:
             return "stay"
@@ -343,10 +340,7 @@ def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> Sta
 
 
 def stage_weights(stats: SampleStats, curriculum: Curriculum) -> tuple[StageSets, list[Floats]]:
-    """Return the stages with all samples of their bands, and the probability of drawing each sample in each, (m,).
-
-    A sample of band b weighs (s_b / Σs) / a_b, with s over the stage's bands that have samples: weights sum to 1.
-    """
+    """Return the stages with all samples of their bands, and each sample's chance, (s_b / Σs) / a_b in band b."""
     whole = tuple(replace(stage, shares=None, size=None) for stage in curriculum.stages)  # all samples: none drawn
     staged = stage_sets(stats, replace(curriculum, stages=whole))
     return staged, [_weights(staged, stage, curriculum) for stage in curriculum.stages]

@@ -127,11 +127,7 @@ class Choice:
 
 
 def select(stats: SampleStats, method: Selector) -> Floats:
-    """Weigh samples by a selector, and check the weights.
-
-    Args:
-        stats: m samples.
-        method: the selector.
+    """Weigh m samples by a selector, and check the weights.
 
     Returns:
         (m,) float64, from the selector's ``low`` to its ``high``.
@@ -154,11 +150,7 @@ def select(stats: SampleStats, method: Selector) -> Floats:
 
 
 def allocate(stats: SampleStats, method: Callable[[SampleStats], Any]) -> Ints:
-    """Allocate rollouts to samples, and check the numbers.
-
-    Args:
-        stats: m samples.
-        method: the allocation.
+    """Allocate rollouts to m samples, and check the numbers.
 
     Returns:
         (m,) int64, from 0.
@@ -184,10 +176,6 @@ def allocate(stats: SampleStats, method: Callable[[SampleStats], Any]) -> Ints:
 
 def choose(rollouts: RolloutColumns, method: Callable[[RolloutColumns], Choice]) -> Choice:
     """Choose among rollouts, and check the choice.
-
-    Args:
-        rollouts: n rollouts.
-        method: the choice.
 
     Raises:
         PoolError: the method raised, cannot use these rollouts, or returned something else than ascending places with

@@ -33,7 +33,6 @@ class Cures(Method):
 
     @property
     def high(self) -> float:
-        """Return the highest weight."""
         return float(np.exp(0.5 * self.temperature))
 
     def __call__(self, stats: SampleStats) -> Floats:

@@ -80,7 +80,6 @@ class DartProportional(Method):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Return the columns that it reads."""
         return ("total",) if self.by == "total" else ()
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
@@ -155,7 +154,6 @@ class DartSteps(Method):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Return the columns that it reads."""
         return ("entropy", "trajectory") if self.over == "trajectory" else ("entropy",)
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:

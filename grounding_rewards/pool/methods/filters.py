@@ -155,17 +155,14 @@ class Every(Method):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Return the columns that one of them reads."""
         return tuple({name: None for part in self.selectors for name in getattr(part, "needs", ())})
 
     @property
     def low(self) -> float:
-        """Return the lowest product of bounds."""
         return min(self._corners())
 
     @property
     def high(self) -> float:
-        """Return the highest product of bounds."""
         return max(self._corners())
 
     def __call__(self, stats: SampleStats) -> Floats:

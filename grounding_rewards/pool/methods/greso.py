@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.pool.draws import hashed
+from grounding_rewards.pool.draws import hashed, uniform
 from grounding_rewards.pool.methods import Method, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers.options import Share, Whole
@@ -46,7 +46,7 @@ class Greso(Method):
         if not self.drawn:
             return stay
         keys = hashed(stats.sample_id, self.seed, f"greso {int(stats.round.max(initial=-1))}")
-        return (((keys >> np.uint64(11)) + 0.5) * 2.0**-53 < stay).astype(np.float64)
+        return (uniform(keys) < stay).astype(np.float64)
 
     def _stays(self, rounds: tuple[tuple[int, int], ...]) -> float:
         if not rounds or 0 < rounds[-1][1] < rounds[-1][0]:

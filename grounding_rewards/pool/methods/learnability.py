@@ -35,7 +35,6 @@ class Learnability(Method):
 
     @property
     def high(self) -> float:
-        """Return the largest weight: that of one right of two where it is unbiased, else of half right."""
         return 0.25 * (2.0 if self.unbiased else 1.0) * (4.0 if self.scaled else 1.0)
 
     def __call__(self, stats: SampleStats) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.pool.draws import hashed
+from grounding_rewards.pool.draws import hashed, uniform
 from grounding_rewards.pool.methods import Method, in_name_order, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers.options import Count, Share, Whole
@@ -62,7 +62,7 @@ class Mopps(Method):
         rate = a / (a + b)
         if self.drawn:
             keys = hashed(stats.sample_id, self.seed, f"mopps {int(stats.round.max(initial=-1))}")
-            rate = betaincinv(a, b, ((keys >> np.uint64(11)) + 0.5) * 2.0**-53)
+            rate = betaincinv(a, b, uniform(keys))
         order = in_name_order(stats)
         distance = np.round(np.abs(rate[order] - self.target), 12)  # 0.7 - 0.5 is not 0.5 - 0.3 in floats
         nearest = order[np.argsort(distance, kind="stable")[: self.batch]]

@@ -51,12 +51,10 @@ class DifficultyPools(Method):
 
     @property
     def low(self) -> float:
-        """Return the least weight of a pool."""
         return float(min(self.unseen, *(weight for _, weight in self.pools)))
 
     @property
     def high(self) -> float:
-        """Return the largest weight of a pool."""
         return float(max(self.unseen, *(weight for _, weight in self.pools)))
 
     def __call__(self, stats: SampleStats) -> Floats:

@@ -46,12 +46,10 @@ class TargetSize(Method):
 
     @property
     def low(self) -> float:
-        """Return the smallest weight: one of the smallest among the largest."""
         return 0.5 if self.form == "published" else self.smallest / self.largest
 
     @property
     def high(self) -> float:
-        """Return the largest weight: one of the largest among the smallest."""
         return 1.5 if self.form == "published" else self.largest / self.smallest
 
     def __call__(self, stats: SampleStats) -> Floats:

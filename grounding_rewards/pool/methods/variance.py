@@ -37,7 +37,6 @@ class Pods(Method):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Return the columns that it reads."""
         return (self.of,)
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
@@ -71,7 +70,6 @@ class D3s(Method):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Return the columns that it reads."""
         return (self.of,) if self.by == "table" else (self.of, "train_step")
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:

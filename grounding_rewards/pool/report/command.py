@@ -130,10 +130,7 @@ def serve_view(
     reporting: Reporting = SILENT,
     **reading: Any,
 ) -> None:
-    """Serve a page of rollouts to this machine until Ctrl-C, as ``grounding-rewards view --serve`` does.
-
-    Arguments are those of ``write_view``; ``ready`` takes the address, and the numbers of samples and rollouts.
-    """
+    """Serve a page of rollouts to this machine until Ctrl-C, as ``grounding-rewards view --serve`` does."""
     options = Options(**reading, warn=reporting.warn)
     with reporting.progress("reading rollouts") as advance:
         read = _read(inputs, options)

@@ -90,10 +90,7 @@ def histogram(each: Round) -> Numbers:
 
 
 def signal(each: Round) -> Numbers:
-    """Return the shares of a round's scored samples without signal.
-
-    ``no_spread`` is the share of groups whose totals lie within 1e-6 of each other, of those that have totals.
-    """
+    """Return the shares of a round's scored samples without signal; ``no_spread`` is that of groups of equal totals."""
     stats = each.stats.taken(each.stats.n > 0)
     spread = stats.spread[~np.isnan(stats.spread)]
     counted = counts(stats)
@@ -108,20 +105,14 @@ UNKNOWN = "unknown"
 
 
 def by_source(stats: SampleStats) -> list[Numbers]:
-    """Count outcomes by source, the largest share of never-solved samples first; empty where no source is known.
-
-    Samples without a scored rollout are left out; ``rollouts`` counts all of the others.
-    """
+    """Count outcomes by source, the largest share of never-solved samples first; empty where no source is known."""
     scored = stats.taken(stats.n > 0)
     lines = [_line(UNKNOWN if name is None else str(name), scored.taken(rows)) for name, rows in rows_of(scored)]
     return sorted(lines, key=lambda line: (-line["zero_share"], line["source"]))  # names decide ties
 
 
 def by_size(stats: SampleStats) -> list[Numbers]:
-    """Return the mean pass rate by the target's share of the image; empty where no target's size is known.
-
-    Intervals are those of ``mean_rate``. Empty bins at both ends are left out.
-    """
+    """Return the mean pass rate by the target's share of the image; empty where no target's size is known."""
     known = stats.taken((stats.n > 0) & ~np.isnan(stats.target_area))
     place, lines = size_bins(known), []
     for number, (low, high) in enumerate(pairwise(AREAS)):

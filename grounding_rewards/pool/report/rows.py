@@ -93,10 +93,7 @@ class Rows:
         return self._rows(chosen, state, rest)
 
     def sample(self, state: Mapping[str, str], name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the place of a sample among those that a state leaves, with its neighbours, and all of its rollouts.
-
-        ``chosen`` of a rollout is True where the state leaves it; there are none of a sample that is not there.
-        """
+        """Return the place of a sample in a state, its neighbours, and its rollouts, ``chosen`` in that state."""
         condition, values = self._condition(state)
         own = "(SELECT any_value(sample) FROM rows WHERE id = ?)"
         every = self._asked(

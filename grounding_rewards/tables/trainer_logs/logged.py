@@ -247,10 +247,7 @@ def _several(rows: Iterable[tuple[Any, str, Any]]) -> set[str]:
 
 
 def _rounds(names: Sequence[str], steps: Sequence[Any]) -> list[int] | None:
-    """Return the round of each row: its step where steps repeat the samples, else a number from 1; None for one round.
-
-    At least half of the rounds must hold every sample, the others may be cut off; and there must be two samples.
-    """
+    """Return the round of each row: its step where steps repeat the samples, else a number from 1; None for one."""
     if len({*names}) < 2:
         return None
     if None not in steps:
