@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, get_args
@@ -20,6 +20,7 @@ from grounding_rewards.parsing.reading import Answers
 from grounding_rewards.stats.intervals import wilson
 from grounding_rewards.tables.rows import Table
 from grounding_rewards.targets.box_format import BoxFormat
+from grounding_rewards.wrapping import WrappedScores
 
 MOST = 5  # number of recipes that are returned
 _TUNED = 8  # recipes whose options are tried
@@ -37,7 +38,7 @@ class Suggestion:
     rows: int  # number of rows of the sample
     right: int  # rows that both call right, or both wrong
     alike: int  # those of them with the same total
-    correlation: float | None  # of the totals; None where one of them never varies
+    correlation: float  # of the totals
     kinds: int  # number of kinds of target that it judges
 
     @property
@@ -49,7 +50,7 @@ class Suggestion:
     @property
     def rank(self) -> tuple[float, ...]:
         """Return what puts the best first; of those that agree alike, the plainest."""
-        return -self.right, -self.alike, -round(self.correlation or 0.0, 9), len(self.options), self.kinds
+        return -self.right, -self.alike, -round(self.correlation, 9), len(self.options), self.kinds
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -64,9 +65,19 @@ class _Judged:
     total: Floats
     right: Floats
     box_format: BoxFormat | None
+    fault: str  # what the function did in place of returning a number, on the first row where it did; "" for nothing
+
+    def rank(self, found: Suggestion) -> tuple[float, ...]:
+        """Return what puts the best first: of a function that calls no row right, or each, the totals alone say it."""
+        return found.rank[0 if 0 < np.count_nonzero(self.right) < len(self.right) else 2 :]
+
+    def best(self, name: str, tried: Iterable[Mapping[str, Any]], *others: Suggestion) -> Suggestion | None:
+        """Return what comes closest of a recipe with some options, and of others; None where no option fits."""
+        found = (self.compared(name, options) for options in tried)
+        return min([*others, *(each for each in found if each)], key=self.rank, default=None)
 
     def compared(self, name: str, options: Mapping[str, Any]) -> Suggestion | None:
-        """Score the rows by a recipe; None where it cannot be built so, or needs what a row alone does not have."""
+        """Score the rows by a recipe; None where it cannot be built so, lacks what a row alone has not, or fits all."""
         try:
             built = catalogue.recipe(name, **options)
             if built.label_free or built.needs & _OTHER_ROWS:
@@ -74,13 +85,12 @@ class _Judged:
             scores = built.evaluate(prepared(built, self.rows, self.box_format))
         except (GroundingRewardsError, KeyError, TypeError):  # a verifier may need columns that are absent here
             return None
-        if not scores.valid.any():
-            return None
         total, right = scores.total * scores.valid, scores.acc > 0
         same = right == (self.right > 0)
         alike = same & (np.abs(total - self.total) <= _ALIKE)
-        varied = total.std() > 0 and self.total.std() > 0
-        correlation = float(np.corrcoef(total, self.total)[0, 1]) if varied else None
+        if np.ptp(total) <= _ALIKE:
+            return None
+        correlation = float(np.corrcoef(total, self.total)[0, 1])
         counts = len(total), int(same.sum()), int(alike.sum())
         return Suggestion(name, dict(options), *counts, correlation, len(built.accepts))
 
@@ -90,26 +100,29 @@ def suggest(
 ) -> list[Suggestion]:
     """Return the recipes that agree most with a reward function on a sample of a table's rows, the closest first."""
     judged = _judged(table, scorer.of(table), advance=lambda done: advance(0.3 * done))
-    if len(judged.rows) < 2 or judged.total.std() == 0:
+    if len(judged.rows) < 2 or np.ptp(judged.total) <= _ALIKE:
         raise RecipeError(
-            f"{scorer.recipe.name}: gives all of {len(judged.rows)} rows the same total, which fits anything; give it "
-            "rows with right and wrong responses"
+            f"{scorer.recipe.name}: gives all of {len(judged.rows)} rows the same total, which fits anything; "
+            f"{judged.fault or 'give it rows with right and wrong responses'}"
         )
     names = catalogue.list_recipes()
     found = list[Suggestion]()
     for place, name in enumerate(names):
         shown = catalogue.shown_with(name)  # options without which it cannot be built
         own = {} if target_space is None else {"target_space": target_space}
-        spaces = [*([] if "response_space" in shown else [{}]), *({"response_space": str(each)} for each in CoordSpace)]
-        tried = (judged.compared(name, {**shown, **own, **space}) for space in spaces)
-        if best := min((each for each in tried if each), key=lambda each: each.rank, default=None):
-            found.append(best)
+        spaces = [{"response_space": str(each)} for each in CoordSpace]
+        if "response_space" in shown:  # a recipe of ours, of which several answers are none: no space would fit them
+            more = [{}, *({"answers": each} for each in get_args(Answers))]
+        else:
+            spaces, more = [{}, *spaces], [{}]
+        best = judged.best(name, ({**shown, **own, **space, **each} for space in spaces for each in more))
+        found += [best] if best else []
         advance(0.3 + 0.4 * place / len(names))
-    closest = sorted(found, key=lambda each: each.rank)[:_TUNED]
+    closest = sorted(found, key=judged.rank)[:_TUNED]
     for place, each in enumerate(closest):
         closest[place] = _tuned(each, judged)
         advance(0.7 + 0.3 * place / _TUNED)
-    return sorted(closest, key=lambda each: each.rank)[:MOST]
+    return sorted(closest, key=judged.rank)[:MOST]
 
 
 def _tuned(best: Suggestion, judged: _Judged) -> Suggestion:
@@ -118,14 +131,13 @@ def _tuned(best: Suggestion, judged: _Judged) -> Suggestion:
     if "format_weight" in signature(catalogue.builder(best.recipe)).parameters:
         choices["format_weight"] = _WEIGHTS
     for option, values in choices.items():
-        tried = (judged.compared(best.recipe, {**best.options, option: value}) for value in values)
-        best = min([best, *(each for each in tried if each)], key=lambda each: each.rank)
+        best = judged.best(best.recipe, ({**best.options, option: value} for value in values), best) or best
     return best
 
 
 def _judged(table: Table, scorer: TableScorer, *, advance: Callable[[float], None]) -> _Judged:
     """Score all rows by the function, and keep a sample of them."""
-    sample, total, right, count = RowSample(), list[Floats](), list[Floats](), 0
+    sample, total, right, count, fault = RowSample(), list[Floats](), list[Floats](), 0, ""
     for batch in scorer.batches(table, whole=False):
         scored = scorer.score(table, batch)
         if scored.sizes[0] is None:  # other spaces may need what this one does not
@@ -135,9 +147,11 @@ def _judged(table: Table, scorer: TableScorer, *, advance: Callable[[float], Non
         sample.add(scored, len(batch), count)
         total.append(scored.scores.total * scored.scores.valid)
         right.append(scored.scores.acc)
+        if isinstance(scored.scores, WrappedScores) and not fault:
+            fault = next(iter(f"it {each}" for each in scored.scores.faults.values()), "")
         count += len(batch)
         advance(batch.done)
     rows = sample.rows
     kept = [row.number for row in rows]
     totals, rights = (np.concatenate([np.zeros(0), *each])[kept] for each in (total, right))
-    return _Judged(rows, totals, rights, scorer.box_format)
+    return _Judged(rows, totals, rights, scorer.box_format, fault)

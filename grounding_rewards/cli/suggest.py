@@ -59,7 +59,7 @@ def suggest_recipes(
     elif found:
         _show(found)
     if not found:
-        terminal.warn("no recipe can judge these rows alone; compare names what each lacks")
+        terminal.warn("no recipe can judge these rows alone, or tells them apart; compare names what each lacks")
     elif out is not None:
         settings = by_table({"recipe": found[0].recipe, **found[0].options})
         settings["recipe"] |= settings.pop("options", {})
@@ -86,7 +86,7 @@ def _show(found: list[Suggestion]) -> None:
         (
             each.recipe, " ".join(f"{name}={option_text(value)}" for name, value in each.options.items()),
             percent(each.right / each.rows), layout.interval(*each.interval), percent(each.alike / each.rows),
-            "-" if each.correlation is None else f"{each.correlation:.4f}",
+            f"{each.correlation:.4f}",
         )
         for each in found
     ]  # fmt: skip

@@ -74,6 +74,47 @@ def test_a_published_recipe_is_closest_to_itself(run: Runner, tmp_path: Path, na
     assert result["recipes"][0]["alike"] == 30
 
 
+ONE_OF_TWO = """
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    x, y = map(int, solution_str.split(" or ")[PLACE].strip("()").split(","))
+    x1, y1, x2, y2 = ground_truth["bbox"]
+    return FORMULA
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "formula", "options"),
+    [
+        ("0", "float(x1 <= x <= x2 and y1 <= y <= y2)", {"answers": "first", "format_weight": 0.0}),
+        ("1", "float(x1 <= x <= x2 and y1 <= y <= y2)", {"answers": "last", "format_weight": 0.0}),
+        ("1", "0.4 * (x1 <= x <= x2 and y1 <= y <= y2) + 0.1", {"answers": "last"}),  # no row is a success
+    ],
+)
+def test_a_rule_for_several_answers_is_found_with_its_space(
+    run: Runner, tmp_path: Path, place: str, formula: str, options: dict[str, Any]
+) -> None:
+    own, rows = tmp_path / "of_two.py", []
+    own.write_text(ONE_OF_TWO.replace("PLACE", place).replace("FORMULA", formula))
+    for row in range(40):
+        said = [f"({10 * row}, 50)", "(990, 990)"][:: 1 if place == "0" else -1]
+        target = {"bbox": [100, 0, 250, 90]}
+        rows.append({"response": " or ".join(said), "target": target, "image_size": [1600, 1000]})
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    first = suggested(run, f"{own}:compute_score", file=file)[0]["recipes"][0]
+    assert (first["recipe"], first["options"]) == ("click", {"response_space": "pixel", **options})
+    assert first["correlation"] == pytest.approx(1)
+
+
+def test_a_function_that_raises_on_all_rows_is_said_to(run: Runner, tmp_path: Path) -> None:
+    own = tmp_path / "raising.py"
+    own.write_text("def reward(response, target):\n    return target['nothing']\n")
+    assert run("suggest", ROLLOUTS, "--reward", f"{own}:reward").err == (
+        f"error: {own}:reward: gives all of 172 rows the same total, which fits anything; it raised KeyError: "
+        "'nothing'\n"
+    )
+
+
 def test_totals_that_never_differ_fit_anything(run: Runner, tmp_path: Path) -> None:
     own = tmp_path / "constant_reward.py"
     own.write_text("def reward(response, target):\n    return 0.5\n")
