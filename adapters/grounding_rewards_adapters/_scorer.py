@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,7 @@ class Scorer:
     named: tuple[Named | None, ...]  # where the launch names each recipe; None for a recipe that was given as an object
     router: Router | None = None  # chooses the recipe of each row; None where there is only one
     logged: set[str] = field(default_factory=set)  # messages that were logged, so that none is repeated
-    _diagnoses: dict[gr.Recipe, Diagnosis] = field(default_factory=dict)  # those that have not seen enough rows
+    _diagnoses: dict[gr.Recipe, diagnosis.Diagnosis] = field(default_factory=dict)  # those without enough rows yet
     _recording: Recording | None = None
     _rows: int = 0  # rows that ``_watch`` has seen
     _waited: Counter[int] = field(default_factory=Counter)  # rows of each recipe, by index, before a usable target
@@ -58,10 +58,9 @@ class Scorer:
 
     def __post_init__(self) -> None:
         if self.settings.diagnose:
-            self._diagnoses = {
-                recipe: Diagnosis(recipe, self.trainer, named)
-                for recipe, named in zip(self.recipes, self.named, strict=True)
-            }
+            for recipe, named in zip(self.recipes, self.named, strict=True):
+                naming = Naming(partial(_use, self.trainer, named), "the responses of the rollouts")
+                self._diagnoses[recipe] = diagnosis.Diagnosis(recipe, naming)
         if self.settings.record is not None:
             # Only here, because it loads modules that a launch without a record does not need.
             from grounding_rewards_adapters._record import Recording
@@ -198,8 +197,10 @@ class Scorer:
         for each in slices:
             if not (each.routed and each.recipe in self._diagnoses):
                 continue
+            first = self._diagnoses[each.recipe]
             try:
-                line = self._diagnoses[each.recipe].add(each)
+                first.add(each, rows=ROWS - first.rows)
+                line = line_of(first) if first.rows >= ROWS else None
             except Exception:  # a run must not end for a line in the log
                 del self._diagnoses[each.recipe]
                 LOG.exception("%s: the first rows could not be diagnosed", each.recipe.name)
@@ -289,48 +290,32 @@ _IN_THE_LINE = (Code.BAD_TARGET, Code.NO_HITS)
 """Findings that the line begins with, or that the log has already."""
 
 
-@dataclass(eq=False)
-class Diagnosis:
-    """The first rows of one recipe, until there are enough of them."""
+def _use(trainer: Trainer, named: Named | None, settings: Mapping[str, Any]) -> str:
+    """Return how a launch makes settings."""
+    options = {name: value for name, value in settings.items() if name != BOX_FORMAT and value is not None}
+    if "model" in options:
+        options["model"] = options["model"].rpartition("+")[2]  # a trainer adds its own way of resizing
+    requests = []
+    if options:
+        requests += [in_python(options) if named is None else f"set {named.set(trainer, options)}"]
+    if BOX_FORMAT in settings:
+        requests += [f"write them as x1 y1 x2 y2: convert them with --box-format {settings[BOX_FORMAT]}"]
+    return f"{' and '.join(requests)}{without(settings)}"
 
-    recipe: gr.Recipe
-    trainer: Trainer
-    named: Named | None
-    _first: diagnosis.Diagnosis = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        self._first = diagnosis.Diagnosis(self.recipe, Naming(self._use, "the responses of the rollouts"))
-
-    def add(self, scored: RecipeSlice) -> str | None:
-        """Look at scored rows; the line where these made them enough, else None."""
-        self._first.add(scored, rows=ROWS - self._first.rows)
-        return self._line() if self._first.rows >= ROWS else None
-
-    def _use(self, settings: Mapping[str, Any]) -> str:
-        """Return how a launch makes settings."""
-        options = {name: value for name, value in settings.items() if name != BOX_FORMAT and value is not None}
-        if "model" in options:
-            options["model"] = options["model"].rpartition("+")[2]  # a trainer adds its own way of resizing
-        requests = []
-        if options:
-            requests += [in_python(options) if self.named is None else f"set {self.named.set(self.trainer, options)}"]
-        if BOX_FORMAT in settings:
-            requests += [f"write them as x1 y1 x2 y2: convert them with --box-format {settings[BOX_FORMAT]}"]
-        return f"{' and '.join(requests)}{without(settings)}"
-
-    def _line(self) -> str:
-        first = self._first
-        succeeded = "agreed on" if self.recipe.label_free else "right"
-        usable = "" if first.valid == ROWS else f"the {first.valid} with a usable target among "
-        findings = [each for each in first.findings() if each.code not in _IN_THE_LINE]
-        commonest = first.commonest()
-        parts = [
-            f"{self.recipe.name}: of {usable}the first {ROWS} responses {_share(first.parsed, first.valid)} were read "
-            f"and {_share(first.hits, first.valid)} {succeeded}",
-            *([commonest] if commonest and not any(commonest in each.message for each in findings) else []),
-            *map(str, findings),
-        ]
-        return "; ".join(parts)
+def line_of(first: diagnosis.Diagnosis) -> str:
+    """Return the line that the log gets of the first rows of a recipe."""
+    recipe, succeeded = first.recipe, "agreed on" if first.recipe.label_free else "right"
+    usable = "" if first.valid == ROWS else f"the {first.valid} with a usable target among "
+    findings = [each for each in first.findings() if each.code not in _IN_THE_LINE]
+    commonest = first.commonest()
+    parts = [
+        f"{recipe.name}: of {usable}the first {ROWS} responses {_share(first.parsed, first.valid)} were read "
+        f"and {_share(first.hits, first.valid)} {succeeded}",
+        *([commonest] if commonest and not any(commonest in each.message for each in findings) else []),
+        *map(str, findings),
+    ]
+    return "; ".join(parts)
 
 
 def _share(count: int, valid: int) -> str:
@@ -357,11 +342,6 @@ def report(
             break
         logged.add(str(key))
         LOG.error("%s; %s", error, outcome)
-
-
-def beside(scored: ScoredBatch) -> dict[str, Floats]:
-    """Return the columns that go beside total and acc: valid, parsed, in_image and parts."""
-    return {name: column for name, column in scored.columns.items() if name not in ("total", "acc")}
 
 
 def samples(

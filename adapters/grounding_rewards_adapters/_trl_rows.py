@@ -360,10 +360,8 @@ def _fitting(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int]) 
 
 def _stranger(columns: Sequence[Sequence[Any]], rows: int, size: int, *, pixels: bool) -> int | None:
     """The first row that is not like the first one of its group of ``size``."""
-    for row in range(rows if columns else 0):
-        if not _alike(columns, row - row % size, row, pixels=pixels):
-            return row
-    return None
+    every = range(rows if columns else 0)
+    return next((row for row in every if not _alike(columns, row - row % size, row, pixels=pixels)), None)
 
 
 def _runs(columns: Sequence[Sequence[Any]], rows: int, *, pixels: bool) -> list[int]:

@@ -77,10 +77,10 @@ def scored(
         groups=partial(_groups, scorer) if "groups" in scorer.needs else None,
         token_lengths=_lengths(columns["response_length"]) if scorer.reads_extras else None,
     )
-    scored = scorer.score(inputs)
-    acc, beside = scored.columns["acc"], _scorer.beside(scored)
-    named = {"overall": scored.columns["total"], "accuracy": acc, "correct": acc}
-    return _scorer.rows({**named, "format": beside.get("format", beside["parsed"]), **beside})
+    found = dict(scorer.score(inputs).columns)
+    total, acc = found.pop("total"), found.pop("acc")
+    named = {"overall": total, "accuracy": acc, "correct": acc, "format": found.get("format", found["parsed"])}
+    return _scorer.rows({**named, **found})
 
 
 def _lengths(counts: Sequence[Any]) -> list[int] | None:

@@ -30,7 +30,7 @@ from grounding_rewards.tables.manifests import fingerprint, refuse_stream
 from grounding_rewards.tables.opening import files_of_table, open_rows
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH, ZOOMED, fields
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
-from grounding_rewards.tables.rows import Batch, Note, Table, first_rows, joined, value_at
+from grounding_rewards.tables.rows import Batch, Note, Table, column_of, first_rows, joined
 from grounding_rewards.tables.sample_ids import plain
 from grounding_rewards.tables.training_sets import Shape
 from grounding_rewards.targets.box_format import BoxFormat
@@ -113,7 +113,7 @@ def open_data(
     for text in (*guessed, *remarks):
         note(text)
     image = chosen.get("image", "")
-    in_rows = any(_has_bytes(value_at(row, image)) for row in rows)
+    in_rows = any(map(_has_bytes, column_of(rows, image)))
     if zoomed and not image:
         raise EngineError(f"--zoom: {path} has no images to take crops of; --image-column names their column")
     own = {**FURTHER, **(ZOOMED if zoomed else {})}
@@ -206,24 +206,22 @@ class _Survey:
         columns = ("sample_id", "target", "image_size")
         names, targets, sizes = (samples.column(name).to_pylist() for name in columns)
         self._check_targets(batch)
+        instructions = batch.column(self.data.instruction)
+        images = batch.column(self.data.image) if self.data.image else [None] * len(batch)
         for row, (name, target) in enumerate(zip(names, targets, strict=True)):
-            content = _hashed(f"{self._shown(batch.rows[row])}\n{sizes[row]}\n{target}")
-            number, first = self._rows.setdefault(_hashed(name), (batch.number(row), content))
+            image, at = images[row], batch.number(row)
+            with suppress(PoolError):
+                image = image if image is None else plain(image)  # bytes of images as their hashes
+            content = _hashed(f"{instructions[row]!r}\n{image!r}\n{sizes[row]}\n{target}")
+            number, first = self._rows.setdefault(_hashed(name), (at, content))
             if first != content:
                 raise TableError(
                     f"{self.data.table.path}, {batch.place(row)}: sample {name!r:.80} is in row {number} already, with "
                     "another instruction, image, image size or target; name a column that tells them apart by "
                     "--id-column, or --id-column none"
                 )
-            self.repeated += number != batch.number(row)
-            yield name, number == batch.number(row)
-
-    def _shown(self, row: Any) -> str:
-        """Return what a model is shown of a row; bytes of images as their hashes."""
-        image = value_at(row, self.data.image) if self.data.image else None
-        with suppress(PoolError):
-            image = plain(image)
-        return f"{value_at(row, self.data.instruction)!r}\n{image!r}"
+            self.repeated += number != at
+            yield name, number == at
 
     def _check_targets(self, batch: Batch) -> None:
         """Count the targets that can be used, but for sizes of images, which are read later."""

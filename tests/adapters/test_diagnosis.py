@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.coords.resizing import model_image_size
-from grounding_rewards_adapters import _launch, easyr1
+from grounding_rewards_adapters import _launch, _scorer, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
-from grounding_rewards_adapters._scorer import Diagnosis
 from grounding_rewards_adapters.trl import reward_funcs
 
 BOX = {"bbox": [10, 10, 30, 20], "image_size": [2000, 1000]}
@@ -250,14 +250,14 @@ def test_each_recipe_is_diagnosed_by_its_own_rows(caplog: pytest.LogCaptureFixtu
 def test_an_error_inside_ends_the_diagnosis_and_no_run(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    line = Diagnosis._line
+    line = _scorer.line_of
 
-    def fail(self: Diagnosis) -> str:
-        if self.recipe.name == "click":
+    def fail(first: Diagnosis) -> str:
+        if first.recipe.name == "click":
             raise ValueError("odd rows")
-        return line(self)
+        return line(first)
 
-    monkeypatch.setattr(Diagnosis, "_line", fail)
+    monkeypatch.setattr(_scorer, "line_of", fail)
     options = {"routes": {"task": {"t": WRONG}}, "recipe": "gelato"}
     assert easyr1_hits(options) == easyr1_hits(options) == 0.0
     (record,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
