@@ -296,8 +296,11 @@ def next_pool(
     drawable = funnel.left  # before any choice by difficulty, for the control
     if min_rollouts is not None:
         funnel.remove("min_rollouts", stats.n < min_rollouts, n=int(min_rollouts))
-    if two_model is not None:
-        _remove_rejected(funnel, stats, *two_model)
+    if two_model is not None:  # what a weak model solves and what even a strong one misses goes, as in Click-100k
+        by_weak, by_strong = _right(stats, two_model[0], "weak"), _right(stats, two_model[1], "strong")
+        funnel.remove("not_judged", (by_weak < 0) | (by_strong < 0))
+        funnel.remove("easy_for_weak", by_weak > 0)
+        funnel.remove("missed_by_strong", by_strong == 0)
     easy = funnel.remove("all_correct", stats.all_correct)
     never = funnel.by_source(stats.none_correct)
     aside = funnel.remove("suspects", _suspects(stats)) if suspects else np.zeros(0, dtype=np.int64)
@@ -335,14 +338,6 @@ def _check_sources(argument: str, stats: SampleStats, sources: Sequence[str]) ->
             hint = near(source, known) or "."
             there = f"There are: {', '.join(known)}" if known else "No sample has a source"
             raise PoolError(f"{argument}: no sample is from {source!r}{hint} {there}")
-
-
-def _remove_rejected(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleStats) -> None:
-    """Remove what a weak model solves and what even a strong one misses, as Click-100k's two filters do."""
-    by_weak, by_strong = _right(stats, weak, "weak"), _right(stats, strong, "strong")
-    funnel.remove("not_judged", (by_weak < 0) | (by_strong < 0))
-    funnel.remove("easy_for_weak", by_weak > 0)
-    funnel.remove("missed_by_strong", by_strong == 0)
 
 
 def _right(stats: SampleStats, model: SampleStats, name: str) -> Ints:

@@ -137,19 +137,17 @@ class ChosenRollouts:
     """Files of a rollout table to be written again; one that changes from when this is made on is an error."""
 
     def __init__(self, rollouts: RolloutTable) -> None:
-        self.paths = rollouts.paths
-        self.tables = [_table(each.table) for each in rollouts.each]
-        self.names = rollouts.columns
+        self.rollouts, self.tables = rollouts, [_table(each.table) for each in rollouts.each]
         self._states = [state_of(table) for table in self.tables]
 
     def check_names(self, names: Sequence[str]) -> None:
         """Check that no new column has the name of one that is there."""
-        there = {name.casefold(): name for name in self.names}
+        there = {name.casefold(): name for name in self.rollouts.columns}
         for name in names:
             if name.casefold() in there:
                 raise TableError(
-                    f"{', '.join(map(str, self.paths))}: already has a column {there[name.casefold()]}; the method "
-                    f"writes a column {name}, so rename it, or leave it out first"
+                    f"{self.rollouts}: already has a column {there[name.casefold()]}; the method writes a column "
+                    f"{name}, so rename it, or leave it out first"
                 )
 
     def write(
