@@ -25,7 +25,7 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
-from grounding_rewards.tables.rollout_source import RolloutFile
+from grounding_rewards.tables.rollout_source import RolloutFile, column_as_held
 from grounding_rewards.tables.rows import Batch, Note
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
@@ -64,7 +64,7 @@ class RolloutScorer:
                 arrays[name] = pa.nulls(len(batch), kind) if name in _AGAIN else source.further(batch, name, kind)
             elif name == "sample_id":
                 arrays[name] = self._names(batch)
-            elif name == "response" and not _holds_texts(batch, columns.response):
+            elif name == "response" and getattr(column_as_held(batch, columns.response), "type", None) != pa.string():
                 arrays[name] = arrow(self.scorer.responses(source.table, batch), kind)
             else:
                 lossy = name in ("image_size", "model_image_size") and self.scorer.bad_target == "abstain"
@@ -107,16 +107,10 @@ class RolloutScorer:
     def _names(self, batch: Batch) -> Any:
         """The names of samples, as in ``names_of``."""
         column = self.scorer.columns.id
-        if isinstance(batch.whole, list) or column not in batch.whole.schema.names:
-            values = batch.column(column)
-        elif (
-            "id" not in self.scorer.guessed
-            and pa.types.is_string(batch.whole.column(column).type)
-            and not batch.whole.column(column).null_count
-        ):
-            return batch.whole.column(column)
-        else:
-            values = batch.whole.column(column).to_pylist()
+        held = column_as_held(batch, column)
+        if held is not None and pa.types.is_string(held.type) and not (held.null_count or "id" in self.scorer.guessed):
+            return held
+        values = batch.column(column) if held is None else held.to_pylist()
         names = names_of(self.scorer, self.source.table, batch, values, image=self.image, instruction=self.instruction)
         return pa.array(names, pa.string())
 
@@ -181,12 +175,6 @@ def _with_scores(rows: Any, recipe: Recipe, scored: RecipeSlice | None, answered
     columns["recipe"] = arrow([recipe.name], pa.string()).take(pa.array(np.zeros(count, dtype=np.int64)))
     arrays = [columns.get(name, rows.column(name)) for name in rows.schema.names]
     return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
-
-
-def _holds_texts(batch: Batch, name: str) -> bool:
-    """True for a column of an Arrow batch that holds texts alone, which are written as they are."""
-    whole: Any = batch.whole
-    return not isinstance(whole, list) and name in whole.schema.names and whole.column(name).type == pa.string()
 
 
 def _filled(column: Any, sizes: Floats) -> Any:

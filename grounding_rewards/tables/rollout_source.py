@@ -80,16 +80,10 @@ class RolloutFile:
 
     def column(self, batch: Batch, name: str, kind: Any, *, lossy: bool = False) -> Any:
         """Return a column of a batch in a rollout table's type; where it is ``lossy``, what cannot be read is null."""
-        whole: Any = batch.whole
-        if isinstance(whole, list):
-            values = batch.column(name) if kind == pa.string() else batch.numbers(name)
-        elif name not in whole.schema.names:  # nor is there anything in it, but for fields of other columns
-            values = batch.column(name)
-        elif whole.column(name).type.equals(kind):
-            return whole.column(name)
-        else:
-            values = whole.column(name).to_pylist()
-        texts = kind == pa.string()
+        texts, held = kind == pa.string(), column_as_held(batch, name)
+        if held is not None and held.type.equals(kind):
+            return held
+        values = (batch.column(name) if texts else batch.numbers(name)) if held is None else held.to_pylist()
         array = arrow([_as_text(value) for value in values] if texts else values, kind)
         # A null that was a value before: it did not fit.
         for row, value in enumerate(values) if array.null_count and not lossy else ():
@@ -99,6 +93,12 @@ class RolloutFile:
                     f"{_EXPECTED[str(kind)]}, or null"
                 )
         return array
+
+
+def column_as_held(batch: Batch, name: str) -> Any:
+    """Return a column of an Arrow batch as it is; None of rows of JSON, and where there is none of this name."""
+    whole: Any = batch.whole
+    return None if isinstance(whole, list) or name not in whole.schema.names else whole.column(name)
 
 
 def types_of(sources: Sequence[RolloutFile]) -> dict[str, Any]:
