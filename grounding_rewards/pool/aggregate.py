@@ -54,11 +54,9 @@ def stats_of(
     recipe: Recipe | None = None,
     warn: Note = lambda text: None,
 ) -> SampleStats:
-    """Return statistics of the samples of a rollout table, one row a sample, sorted by name.
+    """Return statistics of the samples of a rollout table, sorted by name, the same to the bit in any order of rows.
 
-    Results do not depend on the order of rollouts, to the last bit: means and variances are exact sums of totals
-    rounded to 2^-60 and 2^-40 of the largest, of 1 at least. ``columns`` are those to compute beside ``n``,
-    ``num_correct`` and ``unscored``; without ``sample_id`` there are neither names nor an order.
+    Without ``sample_id`` among the ``columns`` to compute, there are neither names nor an order.
     """
     _check_arguments(rounds, temperature, columns)
     chosen_by = {"round": rounds, "temperature": temperature, by: None if by == "source" else by}

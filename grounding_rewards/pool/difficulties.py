@@ -85,9 +85,7 @@ def add_difficulty(
 ) -> tuple[Floats, dict[str, Any]]:
     """Return the difficulty of each of ``stats``' samples by a table's rollouts, and the fit in plain values for JSON.
 
-    ``column`` tells policies apart: ``policy``, ``round`` or ``temperature``. Difficulties are those at the ability of
-    the latest round, else at the mean ability; NaN where a sample has no rollout with a value of the column, such as
-    those of which ``warn`` takes a warning. ``rounds`` are those that count, None for all.
+    Difficulties are at the ability of the latest round, else at the mean one; NaN without a value of the column.
     """
     if column not in COLUMNS:
         raise PoolError(f"--item-response: got {column!r:.80}; expected one of {', '.join(COLUMNS)}")

@@ -106,13 +106,7 @@ OF_SCREEN = 0.02
 
 
 def suspects(stats: SampleStats) -> NDArray[np.bool_]:
-    """Mark the samples, (m,), whose label or instruction needs a look before training on them.
-
-    True where none of at least ``MIN_CLICKS`` scored rollouts was right, at least as many rollouts clicked, and the
-    dispersion of these clicks is at most ``OF_SCREEN`` and, where the target's size is known, at most
-    ``OF_TARGET * target_diagonal``. The rollouts agree on one place, and it is not the target: the label may be wrong,
-    or the instruction ambiguous. The model may also make the same mistake each time, so look before you delete.
-    """
+    """Mark never-solved samples, (m,), whose clicks agree on another place than the target: look at their labels."""
     enough = stats.none_correct & (stats.n >= MIN_CLICKS) & (stats.clicks >= MIN_CLICKS)
     known = ~np.isnan(stats.target_diagonal)
     near = (stats.dispersion <= OF_SCREEN) & (~known | (stats.dispersion <= OF_TARGET * stats.target_diagonal))

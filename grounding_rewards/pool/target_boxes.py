@@ -29,12 +29,7 @@ def target_boxes(
     recipe: Recipe | None,
     errors: dict[int, TargetError],
 ) -> Floats:
-    """Return the bounds of each target's first place: (m, 4) x1 y1 x2 y2 in shares of the image.
-
-    NaN where a target has no place, cannot be read, or has a space that neither it, ``target_space`` nor its recipe
-    names. ``names`` of recipes are data: only built-in and installed ones are looked up. The caller's ``recipe`` holds
-    for the others. ``errors`` takes those of unreadable targets, by row.
-    """
+    """Return (m, 4) bounds of targets' first places as shares; NaN where none is read, which ``errors`` has."""
     boxes = np.full((len(targets), 4), np.nan)
     forms = {name: target_form(name, target_space, recipe) for name in {*names}}  # building recipes is slow
     alike: dict[Form, list[int]] = {}

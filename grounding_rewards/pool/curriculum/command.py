@@ -88,12 +88,7 @@ _NONE = (0, 0)
 def check_bands(
     counts: Mapping[str, Counts], ranges: Mapping[str, tuple[float, float]], needed: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Check declared bands, easiest first, of all types together and of each, as plain values.
-
-    Every easier band's pass rate must be above every harder one's, and Wilson's 95 % intervals apart. Rollouts count as
-    independent, so that intervals are on the narrow side where a sample has many. ``needed`` bands must have scored
-    rollouts; a rate outside of its band's range is reported, and no problem.
-    """
+    """Check declared bands, easiest first, of all types and of each, as plain values; rollouts count as independent."""
     total = {
         band: tuple(sum(each.get(band, _NONE)[at] for each in counts.values()) for at in (0, 1)) for band in ranges
     }

@@ -119,11 +119,7 @@ class Progress:
         samples: float = 0.0,
         size: int = 1,
     ) -> tuple[Progress, Move]:
-        """Return the position after a batch, and the move made.
-
-        With a gate, the gate decides; without one a stage ends after its epochs. A move resets the counts. Up from the
-        last stage, and down from the first, is to stay.
-        """
+        """Return the position after a batch, and the move: the gate's, or without one up after the epochs."""
         counted = [*self.results, *scored(results)]
         done = self.samples + samples
         if gate is None:

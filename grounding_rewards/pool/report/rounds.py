@@ -244,12 +244,7 @@ class Inputs:
 
 
 def read_inputs(words: Sequence[str], options: Options) -> Inputs:
-    """Read the inputs of a report.
-
-    Files with a named temperature, or with one temperature and no round, form a sweep if their temperatures differ and
-    their rounds and policies do not. Without such files the temperatures of the last round that has several are
-    compared.
-    """
+    """Read the inputs of a report: the temperatures of one round as a sweep, and rounds in the order of training."""
     manifests = [Path(word) for word in words if word.endswith(".json")]  # rollouts end otherwise, as in .jsonl
     sources = [read_input(word) for word in words if not word.endswith(".json")]
     _check_once([*sources, *map(Input, manifests)])
