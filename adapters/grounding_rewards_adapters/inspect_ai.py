@@ -31,12 +31,11 @@ from grounding_rewards.batch.benchmarks.evaluation import (
     open_benchmark,
     options_of,
 )
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.converting.prompts import messages_with_images
 from grounding_rewards.coords.image_sizes import image_format
 from grounding_rewards.engines.prompts import PLAIN, Prompt, prompt_named
-from grounding_rewards.tables.columns import NONE, find_columns
+from grounding_rewards.tables.columns import NONE, Columns, find_columns
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.rows import Table, value_at

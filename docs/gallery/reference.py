@@ -18,7 +18,6 @@ import grounding_rewards
 from docs.gallery import verifiers
 from docs.gallery.page import code
 from grounding_rewards import catalogue
-from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.catalogue import recipe
 from grounding_rewards.checks.finding import Code
 from grounding_rewards.cli.application import build
@@ -40,7 +39,7 @@ from grounding_rewards.plugins.registry import collect
 from grounding_rewards.rollouts import COLUMNS as SCORES
 from grounding_rewards.rollouts import PARSED, Predictions, Reason
 from grounding_rewards.tables import rollout_columns
-from grounding_rewards.tables.columns import GUESSED
+from grounding_rewards.tables.columns import GUESSED, Columns, role
 from grounding_rewards.testing.audit import HONEST, audit
 from grounding_rewards.testing.hostile import ANSWER_FORMATS
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.arrays import Floats, nowhere
-from grounding_rewards.batch.columns import Columns, has, resolve
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.batch.samples import Problems, names_of, reads
 from grounding_rewards.batch.score_rows import RecipeSlice
@@ -28,7 +27,7 @@ from grounding_rewards.checks.space_fit import SpaceFit
 from grounding_rewards.coords.resizing import size_table
 from grounding_rewards.coords.spaces import PIXEL, UNIT, extents
 from grounding_rewards.errors import ConvertError, PictureError, TableError
-from grounding_rewards.tables.columns import columns_read
+from grounding_rewards.tables.columns import Columns, columns_read, has, resolve
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.prompts import image_path
 from grounding_rewards.tables.rollout_columns import NUMBER, number_of

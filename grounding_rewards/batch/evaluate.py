@@ -20,7 +20,6 @@ from grounding_rewards.batch.benchmarks.evaluation import (
     options_of,
     read_categories,
 )
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join, counts, repeated
 from grounding_rewards.batch.samples import Answers, SampleTable
 from grounding_rewards.batch.score_rows import marked
@@ -35,6 +34,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings.declared import errors_in_keywords, in_keywords
 from grounding_rewards.settings.groups import Images
 from grounding_rewards.settings.reading import filed
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.contents import folder_of
 from grounding_rewards.tables.reporting import Reporting
 from grounding_rewards.tables.rows import Table

@@ -11,7 +11,6 @@ from typing import Any
 
 from grounding_rewards import catalogue
 from grounding_rewards.batch.benchmarks.evaluation import CLICK
-from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.batch.table_scorer import TableScorer
@@ -19,6 +18,7 @@ from grounding_rewards.checks.finding import BOX_FORMAT, Code, Naming
 from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.errors import GroundingRewardsError, printable
 from grounding_rewards.settings.reading import TABLES, known
+from grounding_rewards.tables.columns import Columns, role
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.reporting import Reporting
 from grounding_rewards.targets.box_format import as_box_format

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grounding_rewards.batch.columns import Columns, has
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.tables.columns import GUESSED, NONE, columns_read
+from grounding_rewards.tables.columns import GUESSED, NONE, Columns, columns_read, has
 from grounding_rewards.tables.contents import STDIN, is_stream
 from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.manifests import refuse_stream

@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
-from grounding_rewards.batch.columns import OWN, Columns, has
 from grounding_rewards.batch.rollout_scorer import RolloutScorer, rescored
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, marked
 from grounding_rewards.batch.table_scorer import TableScorer
@@ -35,7 +34,7 @@ from grounding_rewards.rollouts import PARSED, Reason, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.arrow_rows import ParquetTable
 from grounding_rewards.tables.atomic import atomic_files
-from grounding_rewards.tables.columns import columns_read
+from grounding_rewards.tables.columns import OWN, Columns, columns_read, has
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.launches import PREFIX, several_runs
 from grounding_rewards.tables.manifests import OUTPUTS, digest, manifest_bytes, manifest_or_none, read_manifest

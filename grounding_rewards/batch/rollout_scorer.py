@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from grounding_rewards.arrays import Floats, Ints
-from grounding_rewards.batch.columns import OWN
 from grounding_rewards.batch.samples import names_of
 from grounding_rewards.batch.score_rows import (
     Inputs,
@@ -23,6 +22,7 @@ from grounding_rewards.batch.table_scorer import TableScorer, fixes, token_lengt
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.columns import OWN
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_source import RolloutFile, column_as_held

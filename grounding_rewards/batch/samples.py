@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grounding_rewards.arrays import Floats, nowhere
-from grounding_rewards.batch.columns import has
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.tables.columns import columns_read
+from grounding_rewards.tables.columns import columns_read, has
 from grounding_rewards.tables.json_lines import is_utf8
 from grounding_rewards.tables.prompts import image_path
 from grounding_rewards.tables.rollout_columns import FURTHER, IMAGE_HASH, NUMBER, number_of

@@ -13,7 +13,6 @@ from typing import Any
 
 from grounding_rewards import catalogue
 from grounding_rewards.actions import Act
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.coords.image_sizes import ENOUGH, image_size
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TableError, TargetError, short_repr
@@ -24,7 +23,7 @@ from grounding_rewards.evaluators.rule import STOPPED, STOPS, Size, Step, StepRu
 from grounding_rewards.rollouts import PARSED
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings.declared import errors_in_keywords, in_keywords
-from grounding_rewards.tables.columns import find_columns
+from grounding_rewards.tables.columns import Columns, find_columns
 from grounding_rewards.tables.contents import PARQUET, TEXTS, folder_of, suffix_of
 from grounding_rewards.tables.opening import open_rows, open_table
 from grounding_rewards.tables.reporting import Reporting

@@ -11,9 +11,6 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from grounding_rewards.arrays import nowhere
-from grounding_rewards.batch.cells import TargetCells
-from grounding_rewards.batch.columns import Columns, has, resolve
-from grounding_rewards.batch.layouts import Layout, space_named
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Sizes, score_rows
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.coords.image_sizes import read_size
@@ -22,8 +19,9 @@ from grounding_rewards.errors import MISSING, ConvertError, PictureError, Recipe
 from grounding_rewards.literals import literal
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.columns import LISTS, NONE, columns_read, place_named
+from grounding_rewards.tables.columns import LISTS, NONE, Columns, columns_read, has, resolve
 from grounding_rewards.tables.image_files import ImageFiles, read_images
+from grounding_rewards.tables.layouts import Layout, TargetCells, place_named, space_named
 from grounding_rewards.tables.prompts import response_text
 from grounding_rewards.tables.rows import Batch, Note, Table, joined, numbers_of, require_column, value_at
 from grounding_rewards.tables.sample_ids import name_of

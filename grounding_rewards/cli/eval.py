@@ -12,7 +12,6 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, benchmark
 from grounding_rewards.batch.benchmarks.evaluation import options_of
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.checks.finding import Severity, command_line
@@ -23,6 +22,7 @@ from grounding_rewards.evaluators.judging import ALL
 from grounding_rewards.evaluators.layouts import STEP_BENCHMARKS, StepBenchmark, step_benchmark
 from grounding_rewards.settings.declared import option
 from grounding_rewards.settings.groups import OnBadTarget
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.rollout_columns import FIRST_RESPONSE
 

@@ -14,7 +14,6 @@ import typer
 from rich.table import Table as Grid
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import tables as layout
@@ -39,6 +38,7 @@ from grounding_rewards.explain.explanation import (
 from grounding_rewards.explain.rows import row_of, screenshot_of
 from grounding_rewards.scoring import Example, Recipe
 from grounding_rewards.settings.reading import read_value
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.image_files import Image
 from grounding_rewards.tables.rows import Table
 from grounding_rewards.targets.suspects import described, suspect_targets

@@ -14,7 +14,6 @@ import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.batch.benchmarks import BENCHMARKS
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.cli import terminal
 from grounding_rewards.coords.register import published_prompts
@@ -26,6 +25,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings import groups
 from grounding_rewards.settings.declared import declared, flags_of, typed
 from grounding_rewards.settings.reading import read_value
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.training_sets import Shape, training_sets
 from grounding_rewards.targets.box_format import BoxFormat

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.options import given
 from grounding_rewards.coords.families import resizing_of
@@ -22,6 +21,7 @@ from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError
 from grounding_rewards.settings.declared import option
 from grounding_rewards.settings.groups import InstructionColumns
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.wording import percent, plural
 
 if TYPE_CHECKING:

@@ -14,19 +14,27 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from grounding_rewards.batch import layouts as benchmarks
-from grounding_rewards.batch.columns import OWN, role
 from grounding_rewards.converting.filters import Selection
 from grounding_rewards.converting.layouts import IMAGES, MESSAGES, Layout, over
 from grounding_rewards.converting.prompts import further_fields
 from grounding_rewards.converting.samples import ColumnNames, Reading, Sample, read_rows
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError, PictureError, near
+from grounding_rewards.tables import layouts as benchmarks
 from grounding_rewards.tables.arrow_rows import Inferred, holds_bytes, refuse_bytes
 from grounding_rewards.tables.atomic import atomic_file
-from grounding_rewards.tables.columns import NONE, Survey, columns_read, find_columns, guess_note, place_named
+from grounding_rewards.tables.columns import (
+    NONE,
+    OWN,
+    Survey,
+    columns_read,
+    find_columns,
+    guess_note,
+    role,
+)
 from grounding_rewards.tables.contents import PARQUET, stem_of
 from grounding_rewards.tables.image_files import Image, ImageFiles
+from grounding_rewards.tables.layouts import place_named
 from grounding_rewards.tables.opening import open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rows import Batch, Note, Table, first_rows, value_at

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from grounding_rewards.batch.cells import TargetCells
-from grounding_rewards.batch.layouts import Layout as Benchmark
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace
@@ -17,6 +15,8 @@ from grounding_rewards.scoring import KINDS, Recipe
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import Image, ImageInfo, read_images
 from grounding_rewards.tables.json_lines import is_utf8
+from grounding_rewards.tables.layouts import Layout as Benchmark
+from grounding_rewards.tables.layouts import TargetCells
 from grounding_rewards.tables.rows import value_at
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.targets.box_format import BoxFormat

@@ -13,8 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from grounding_rewards.arrays import Ints
-from grounding_rewards.batch.columns import OWN, Columns
-from grounding_rewards.batch.layouts import Row, layout_of, space_named
 from grounding_rewards.batch.rescore import renamed
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import TableScorer
@@ -23,9 +21,10 @@ from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import ConvertError, EngineError, PoolError, TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.arrow_rows import FEW_ROWS, ParquetTable, holds_bytes
-from grounding_rewards.tables.columns import GUESSED, NONE, find_columns, guess_note
+from grounding_rewards.tables.columns import GUESSED, NONE, OWN, Columns, find_columns, guess_note
 from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.launches import PREFIX
+from grounding_rewards.tables.layouts import Row, layout_of, space_named
 from grounding_rewards.tables.manifests import fingerprint, refuse_stream
 from grounding_rewards.tables.opening import files_of_table, open_rows
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH, ZOOMED, fields

@@ -22,7 +22,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.rescore import summary
 from grounding_rewards.checks.finding import Finding, Severity
 from grounding_rewards.cluster import Cluster
@@ -37,6 +36,7 @@ from grounding_rewards.errors import EngineError, GroundingRewardsError, RecipeE
 from grounding_rewards.plugins.registry import files_named, plugins_named
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.arrow_rows import ParquetTable
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.interrupting import thread_of
 from grounding_rewards.tables.manifests import digest, fingerprint, read_manifest

@@ -1,20 +1,33 @@
-"""Find the columns of a table: named by options, else by the names that data sets use."""
+"""Find the columns of a table: named by options, else by their own names, a benchmark's layout or a guess."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError, near
 from grounding_rewards.tables.image_files import looks_like_images
+from grounding_rewards.tables.layouts import (
+    LAYOUTS,
+    Layout,
+    is_refusal,
+    lacking,
+    layout_of,
+    place_named,
+    places_of,
+    plain_name,
+    without_format,
+)
 from grounding_rewards.tables.prompts import prompt_text, response_text
-from grounding_rewards.tables.rows import number, value_at
+from grounding_rewards.tables.rows import Table, first_rows, number, require_column, value_at
 from grounding_rewards.targets.box_format import FOUR, BoxFormat
-from grounding_rewards.targets.read import PLACES, TARGET_KEYS
+from grounding_rewards.targets.read import TARGET_KEYS
 
 NONE = "none"
 """Value of an option for no column."""
@@ -57,24 +70,11 @@ LISTS = ("filtered_resps", "resps", "choices", "predictions", "outputs", "comple
 """Columns of responses whose cells are lists, also as the texts of CSV."""
 _NESTED = ("response", "target", "instruction", "image", "image-size", "refusal")
 """Roles whose columns may be fields of a column, where none of the table's own has a usual name."""
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s-]+")
-_FORMATS = {
-    **{str(each): each for each in BoxFormat}, "ltrb": BoxFormat.XYXY, "x1y1x2y2": BoxFormat.XYXY,
-    "ltwh": BoxFormat.XYWH, "coco": BoxFormat.XYWH,
-}  # fmt: skip
-_BOX = re.compile(
-    r"(?:(?:gt|ground_truth|target|true|label|gold|reference|normalized)_)?(?P<kind>bbox|bboxes|box|boxes|bounding_box|"
-    r"polygon|point|circle)(?:_(?:gt|ground_truth|target|coords|coordinates|2d|normalized|norm|px|pixels?))?"
-    f"(?:_(?P<format>{'|'.join(_FORMATS)}))?"
-)
-_FORMAT = re.compile(f"_(?:{'|'.join(_FORMATS)})$")
 _ANSWER = re.compile(r"(?!gt_|ground_truth_|target_|expected_|reference_|gold_)\w+_(?:infer|response|prediction|pred)")
 _GROUND_TRUTH = "reward_model.ground_truth"
 _PACKED = {"target": (_GROUND_TRUTH, "reward_spec.ground_truth", "answer", "label"), "instruction": ("input",)}
 """Columns of trainers' rows in which `convert` packs targets and conversations: what it made them of may still stand
 beside them, targets without their space."""
-
-_REFUSED, _PLACED = {"true", "1", "1.0", "yes", "refusal"}, {"false", "0", "0.0", "no", *PLACES}
 
 _WHAT = {"target": "the target", "instruction": "the instruction, a text or a conversation"}
 
@@ -140,32 +140,13 @@ def _available(rows: Iterable[Mapping[str, Any]]) -> dict[str, None]:
     return names
 
 
-@cache
-def place_named(column: str) -> tuple[str | None, BoxFormat | None]:
-    """Return the kind of place that a column is named after, and the format of boxes that its name says."""
-    if several := places_of(column):
-        return None, next((written for each in several if (written := place_named(each)[1])), None)
-    match = _BOX.fullmatch(_plain_name(column.rpartition(".")[2]))
-    if match is None:
-        return None, None
-    kind = match["kind"] if match["kind"] in PLACES else "bbox"
-    return kind, _FORMATS.get(match["format"]) if kind == "bbox" else None
-
-
-def places_of(column: str) -> tuple[str, ...]:
-    """Return the columns that a name joins, each of another kind of place, of which a row has one; else none."""
-    names = tuple(column.split(","))
-    kinds = [place_named(name)[0] for name in names] if len(names) > 1 else []
-    return names if kinds and None not in kinds and len({*kinds}) == len(kinds) else ()
-
-
 def offered(role: str, there: Iterable[str]) -> list[list[str]]:
     """Return the columns that may have a role: names of data sets, then ones like them, then fields of columns."""
     names = dict.fromkeys(there)
     usual = [name for name in GUESSED[role] if names.keys() >= {*name.split(",")}]
-    top = {_plain_name(name): name for name in names if "." not in name}
+    top = {plain_name(name): name for name in names if "." not in name}
     if role == "target":
-        boxes = [name for like, name in top.items() if _BOX.fullmatch(like) and like not in usual]
+        boxes = [name for like, name in top.items() if place_named(name)[0] and like not in usual]
         boxes.sort(key=lambda name: list(BoxFormat).index(place_named(name)[1] or BoxFormat.XYXY))
         usual += [name for name in boxes if place_named(name)[0] in ("bbox", "polygon")]
     parts = [name.split(",") for name in GUESSED[role]]
@@ -197,11 +178,6 @@ def _within(role: str, parent: str, fields: Sequence[str]) -> list[str]:
     if found and role in ("target", "refusal") and {*TARGET_KEYS} >= {*fields}:
         return [parent] if role == "target" else []
     return [",".join(f"{parent}.{part}" for part in name.split(",")) for name in found]
-
-
-def _plain_name(name: str) -> str:
-    """Return a column's name in lower case, with underscores between its words."""
-    return _HUMP.sub("_", name).casefold()
 
 
 def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> tuple[str | None, list[str]]:
@@ -263,7 +239,7 @@ def _best(role: str, names: list[str], rows: Sequence[Mapping[str, Any]]) -> lis
     if role == "target":
         wire = [name for name in names if {_is_object(value_at(row, name)) for row in rows} - {None} == {True}]
         names = wire if len(wire) == 1 else names  # what `convert` writes, beside what it was made of
-        stems = {name: _FORMAT.sub("", _plain_name(name)) for name in names}
+        stems = {name: without_format(name) for name in names}
         return [name for place, name in enumerate(names) if stems[name] not in [stems[each] for each in names[:place]]]
     return names
 
@@ -294,12 +270,6 @@ def _fits(role: str, value: Any, parts: int) -> bool:
         return True
     # Of two columns each is checked alone, as the side of a square.
     return _FITS[role]([number(value)] * 2 if role == "image-size" and parts > 1 else value)
-
-
-def is_refusal(value: Any) -> bool | None:
-    """Return what a cell says of a refusal; None where it says nothing of it."""
-    word = str(value).strip().casefold()
-    return True if word in _REFUSED else False if word in _PLACED else None
 
 
 def _images(there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -360,3 +330,150 @@ class Survey:
         return [
             {name: values[place] for name, values in columns.items() if place < len(values)} for place in range(longest)
         ]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names of a table's columns: each attribute stands for what the column holds; "" for one that is still open.
+
+    ``a.b`` is the field b of the column a, ``a,b`` are two columns with a width and a height (four with a box), or
+    with places of two kinds, of which each row has one; "none" is no column.
+    """
+
+    response: str = ""
+    target: str = ""
+    image_size: str = ""
+    model_image_size: str = ""
+    id: str = ""
+    token_length: str = ""
+    image: str = ""
+    refusal: str = ""
+
+    def another(self, field: str) -> str:
+        """Return the end of an error about what a column holds: the flag that names another, if it was named so."""
+        return "" if getattr(self, field) == getattr(OWN, field) else f"; --{role(field)}-column names another"
+
+    def over(self, others: Mapping[str, str]) -> Columns:
+        """Return these names, and others in place of those that are open."""
+        return Columns(**{field: name or others.get(field, "") for field, name in vars(self).items()})
+
+
+def role(field: str) -> str:
+    """Return the role of an attribute of ``Columns``, as options name it."""
+    return field.replace("_", "-")
+
+
+OWN = Columns(**{**{field: GUESSED[role(field)][0] for field in vars(Columns())}, "refusal": NONE})
+"""Names that are taken without a word: those of a rollout table, mostly."""
+
+
+class ResolvedColumns(Struct, frozen=True):
+    """Columns of one table."""
+
+    columns: Columns  # a name for each; its own where the table has none
+    layout: Layout | None = None  # the benchmark's layout that says where targets are
+    # attributes of ``columns`` that were guessed: what targets say themselves goes before them
+    guessed: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()  # a line for each guess, and for the layout
+    no_image: str = ""  # why no column of images is known
+
+
+def resolve(
+    table: Table,
+    columns: Columns,
+    *,
+    label_free: bool = False,
+    answered: bool = True,
+    box_format: BoxFormat | None = None,
+    layouts: Sequence[Layout] | None = None,
+) -> ResolvedColumns:
+    """Resolve the columns of a table that have no name yet; responses are still to come unless it is ``answered``."""
+    there = frozenset(table.columns)
+    named = _named(table, columns, label_free=label_free)
+    rows = _first_rows(table, named, there, layouts or LAYOUTS)
+    try:
+        layout = layout_of(rows, there, box_format, named.target, layouts)
+        if layout is None and layouts and not named.target:
+            raise TableError(lacking(layouts, there))
+        if layout is not None:
+            own = {field: name for field, name in layout.columns.items() if has(table, name)}
+            named = named.over({"target": layout.target, **own})
+        asked = {role(field): name or None for field, name in vars(named).items() if name or field != "image"}
+        # A column named for one thing is no guess for another.
+        taken = there.intersection([*vars(named).values(), *(layout.reads if layout else ())])
+        chosen, guesses, remarks = find_columns(rows, asked, dropped=taken)
+    except TableError as error:
+        raise TableError(f"{table.path}: {error}") from None
+    needed = [name for name, read in (("response", answered), ("target", not label_free)) if read]
+    _check_needed(table, needed, chosen, remarks)
+    image, no_image = ("", "") if named.image else _image(rows)
+    notes = [guess_note(name, column) for name, column in guesses.items()]
+    notes += [text for text in remarks if text.partition(":")[0] not in guesses]
+    fields = {name.replace("-", "_"): column for name, column in chosen.items()}
+    refused = {field: name for field, name in vars(columns).items() if name == NONE}
+    known = Columns(**fields).over({"image": image, **refused}).over(vars(OWN))
+    return ResolvedColumns(known, layout, frozenset(name.replace("-", "_") for name in guesses), tuple(notes), no_image)
+
+
+def _named(table: Table, columns: Columns, *, label_free: bool) -> Columns:
+    """Return the columns with those of their own names, which are taken before any guess."""
+    for field, name in vars(columns).items():
+        if name not in ("", NONE) and not {".", ","} & {*name}:
+            require_column(table, name, f"--{role(field)}-column")
+    joined_by = {"id": getattr(table, "id", "")}  # of a joined table
+    named = columns.over(joined_by).over({field: name for field, name in vars(OWN).items() if name in table.columns})
+    return named.over({"target": NONE, "refusal": NONE}) if label_free else named
+
+
+def has(table: Table, name: str) -> bool:
+    """Return True where a table has a column, or those in which ``a.b`` or ``a,b`` stand."""
+    return name in table.columns or (
+        bool({".", ","} & {*name}) and all(part.partition(".")[0] in table.columns for part in name.split(","))
+    )
+
+
+def _first_rows(
+    table: Table, named: Columns, there: frozenset[str], layouts: Sequence[Layout]
+) -> Sequence[Mapping[str, Any]]:
+    """Return a row of nulls in every column, and the first rows where a guess, a field or a layout depends on them."""
+    empty: dict[str, Any] = dict.fromkeys(table.columns)
+    fields = [name for name in vars(named).values() if name not in there]
+    roles = [role(field) for field, name in vars(named).items() if not name and field != "image"]
+    likely = [name for each in roles for tier in offered(each, there) for name in tier]
+    known = (each.fields for each in layouts if each.fields <= there and named.target in ("", each.target))
+    read = {*columns_read([*fields, *likely, *_with_fields(table, roles)])}.union(*known)
+    return [empty, *(first_rows(table, read) if there & read else ())]
+
+
+def _with_fields(table: Table, roles: Sequence[str]) -> Sequence[str]:
+    """Return the columns that may have fields of these roles."""
+    schema = table.schema
+    if not {"response", "target"} & {*roles}:
+        return ()
+    if schema is None:
+        return table.columns
+    from grounding_rewards.tables.arrow_rows import holds_bytes  # pyarrow, which JSON does without
+
+    return [each.name for each in schema if hasattr(each.type, "fields") and not holds_bytes(each.type)]
+
+
+def _check_needed(table: Table, needed: Sequence[str], chosen: Mapping[str, str], remarks: Sequence[str]) -> None:
+    """Check that the columns are there without which nothing can be scored."""
+    for name in needed:
+        if chosen.get(name) is None:
+            try:
+                require_column(table, name, f"--{name}-column")
+            except TableError as error:
+                why = [text for text in remarks if text.startswith(name)]
+                if {*needed} & chosen.keys():  # one of the two is there
+                    why.append("where it is in another file, join the two: ANNOTATIONS --predictions ANSWERS")
+                raise TableError("; ".join([str(error), *why])) from None
+
+
+def _image(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return the column of images, "" where none is known, and why: most scores do without."""
+    try:
+        chosen, _, remarks = find_columns(rows, {"image": None})
+    except TableError as error:
+        return "", str(error)
+    return chosen.get("image", ""), "; ".join(remarks) or "no column of a usual name holds images (--image-column)"

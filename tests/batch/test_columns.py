@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.batch.columns import OWN, Columns, resolve
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.columns import GUESSED
+from grounding_rewards.tables.columns import GUESSED, OWN, Columns, resolve
 from grounding_rewards.tables.opening import open_table
 from tests.cli.command import write_rows
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.samples import Answers
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.groups.consensus import consensus_region
 from grounding_rewards.rollouts import Reason, Scores
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.opening import open_table
 from tests.cli.command import write_rows

@@ -16,9 +16,9 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.batch import first_settings as module
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.coords.resizing import model_image_size
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.image_files import ImageFiles
 from tests.cli.command import Runner, result_of, write_rows
 from tests.cli.conftest import run as run

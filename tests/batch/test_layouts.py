@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.batch.columns import Columns
-from grounding_rewards.batch.layouts import (
+from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import TableError, TargetError
+from grounding_rewards.tables.columns import Columns
+from grounding_rewards.tables.layouts import (
     CLAWGUI,
     LAYOUTS,
     MMBENCH_GUI,
@@ -21,9 +24,6 @@ from grounding_rewards.batch.layouts import (
     SHOWDOWN,
     layout_of,
 )
-from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import TableError, TargetError
 from grounding_rewards.tables.opening import open_table
 from grounding_rewards.targets.box_format import BoxFormat
 from tests.cli.command import write_rows

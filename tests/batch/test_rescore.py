@@ -9,9 +9,9 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.batch import rescore as rescoring
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.errors import PoolError, RecipeError, TableError
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.manifests import unfinished
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.runs import Run

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.samples import Answers
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.paired import SampleScores
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.opening import open_table
 from tests.cli.command import write_rows
 

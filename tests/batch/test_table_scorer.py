@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.batch import cells as cells_of_targets
 from grounding_rewards.batch import table_scorer
-from grounding_rewards.batch.cells import TargetCells
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.errors import TableError
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from grounding_rewards.tables.arrow_rows import ArrowRows
+from grounding_rewards.tables.columns import Columns
+from grounding_rewards.tables.layouts import TargetCells
 from grounding_rewards.tables.opening import open_table
 from grounding_rewards.targets.target import Target
 from grounding_rewards.targets.typed import Boxes

@@ -6,7 +6,6 @@ import pytest
 
 from grounding_rewards import catalogue
 from grounding_rewards.batch.benchmarks import BENCHMARKS
-from grounding_rewards.batch.cells import TargetCells
 from grounding_rewards.batch.consensus_answers import target_numbers
 from grounding_rewards.batch.samples import _image
 from grounding_rewards.batch.score_rows import forgets_space
@@ -16,6 +15,7 @@ from grounding_rewards.cli.render.tables import clipped, interval
 from grounding_rewards.cli.rollout import duration
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.settings.reading import by_table
+from grounding_rewards.tables.layouts import TargetCells
 from grounding_rewards.targets.columns import Targets
 
 OSWORLD, SCREENSPOT = BENCHMARKS["osworld-g"], BENCHMARKS["screenspot"]

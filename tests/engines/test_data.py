@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.engines.data import Plan, stretches
 from grounding_rewards.engines.rollout import read_allocated, roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError, TableError
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.rows import Batch
 from tests.cli.command import write_rows
 from tests.engines.seeded import Scripted

@@ -15,13 +15,13 @@ import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines.prompts import Prompt
 from grounding_rewards.engines.rollout import RolledOut, roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError, RecipeError, TableError
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.recorder import read_rollouts
 from tests.cli.command import write_rows
 from tests.engines.seeded import HIT, Scripted, Wrong

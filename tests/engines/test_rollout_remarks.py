@@ -8,13 +8,13 @@ import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines import Answer, Reply
 from grounding_rewards.engines.prompts import Prompt, prompt_named
 from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError, TableError
+from grounding_rewards.tables.columns import Columns
 from tests.cli.command import write_rows
 from tests.engines.seeded import Scripted, Wrong
 from tests.engines.test_rollout import BOX, CLICK, SMALL, data, rows

@@ -14,7 +14,6 @@ import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines import Answer, Reply, Request, shard
 from grounding_rewards.engines.data import Data, open_data, plan_of, stretches
@@ -23,6 +22,7 @@ from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.shard import ShardMaker, checked
 from grounding_rewards.errors import EngineError
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.training_sets import BY_FIELDS
 from tests.cli.command import write_rows

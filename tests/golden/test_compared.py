@@ -12,8 +12,8 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.batch import two_recipes
-from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.opening import open_rows
 from tests.golden import harness
 from tests.golden.test_golden import identity, lines, numbers

@@ -11,10 +11,11 @@ import pytest
 
 from grounding_rewards.converting.layouts import over
 from grounding_rewards.tables.atomic import output_of
-from grounding_rewards.tables.columns import columns_read, is_refusal, offered, place_named, places_of
+from grounding_rewards.tables.columns import columns_read, offered
 from grounding_rewards.tables.contents import is_stream, stem_of, suffix_of
 from grounding_rewards.tables.image_files import looks_like_images
 from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.tables.layouts import is_refusal, place_named, places_of
 from grounding_rewards.tables.matched import _fold, _shown, _unlike
 from grounding_rewards.tables.opening import split_of
 from grounding_rewards.tables.prompts import answer, image_path, prompt_text, response_text

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from grounding_rewards.batch import layouts
-from grounding_rewards.batch.layouts import Layout, Row
 from grounding_rewards.errors import RecipeError, near
+from grounding_rewards.tables import layouts
+from grounding_rewards.tables.layouts import Layout, Row
 
 __all__ = ["BENCHMARKS", "Benchmark", "Total", "benchmark"]
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Ints
 from grounding_rewards.batch.benchmarks import Benchmark, Total, name_of
-from grounding_rewards.batch.layouts import Row
 from grounding_rewards.batch.samples import Problems, SampleTable
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
@@ -25,6 +24,7 @@ from grounding_rewards.errors import TableError, short_repr
 from grounding_rewards.rollouts import Reason, Scores
 from grounding_rewards.stats.intervals import wilson, wilson_of_samples
 from grounding_rewards.tables.contents import stem_of
+from grounding_rewards.tables.layouts import Row
 from grounding_rewards.tables.opening import ChainedTable, open_rows, splits_of
 from grounding_rewards.tables.rows import Batch, ChangedTable, Note, Table
 from grounding_rewards.targets.read import PLACES

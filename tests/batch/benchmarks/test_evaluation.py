@@ -15,9 +15,9 @@ from msgspec import structs
 import grounding_rewards as gr
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, Total, mean_of
 from grounding_rewards.batch.benchmarks.evaluation import evaluate_benchmark, open_benchmark
-from grounding_rewards.batch.columns import Columns
-from grounding_rewards.batch.layouts import OSWORLD_G
 from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.tables.columns import Columns
+from grounding_rewards.tables.layouts import OSWORLD_G
 from tests.cli.command import write_rows
 
 HITS = ["a", "b", "c", "c"]
