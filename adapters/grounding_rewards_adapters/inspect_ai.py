@@ -31,7 +31,7 @@ from grounding_rewards.batch.benchmarks.evaluation import (
     open_benchmark,
     options_of,
 )
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring
 from grounding_rewards.converting.prompts import messages_with_images
 from grounding_rewards.coords.image_sizes import image_format
 from grounding_rewards.engines.prompts import PLAIN, Prompt, prompt_named
@@ -134,15 +134,15 @@ def _samples(named: Benchmark, table: Table, recipe: gr.Recipe, prompt: Prompt, 
             f"prompt {prompt.name!r:.200} states the size of the image that the model sees ({', '.join(sizes)}), which "
             "nobody knows here; expected a prompt without it: set -T prompt"
         )
-    own = TableScorer(
+    own = Scoring(
         recipe, Columns(response=NONE), "abstain", image_files=files, layouts=named.layouts, answered=False
     ).of(table)
-    evaluate_benchmark(named, table, replace(own, bad_target="raise"))  # for its errors, before a model is asked
+    evaluate_benchmark(named, replace(own, bad_target="raise"))  # for its errors, before a model is asked
     first = next(iter(table.batches(whole=False))).rows
     (instruction,) = find_columns(first, {"instruction": None}, needed=("instruction",)).columns.values()
     root = own.images.files.root if own.images else None
     for batch in table.batches(whole=False):
-        targets, known = own.read_targets(own.targets(batch)).rows, own.needed_sizes(table, batch)
+        targets, known = own.read_targets(own.targets(batch)).rows, own.needed_sizes(batch)
         for place, (row, target) in enumerate(zip(batch.rows, targets, strict=True)):
             images = [each.within(root) for each in read_images(value_at(row, own.columns.image))]
             size = None if known is None else known[place]

@@ -16,7 +16,7 @@ from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.batch.samples import Problems, names_of, reads
 from grounding_rewards.batch.score_rows import RecipeSlice
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring, TableScorer
 from grounding_rewards.checks import accuracy
 from grounding_rewards.checks.accuracy import Evaluation
 from grounding_rewards.checks.data import DataCheck
@@ -31,7 +31,7 @@ from grounding_rewards.tables.columns import Columns, columns_read, has, resolve
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.prompts import image_path
 from grounding_rewards.tables.rollout_columns import NUMBER, number_of
-from grounding_rewards.tables.rows import Batch, Table, value_at
+from grounding_rewards.tables.rows import Batch, value_at
 from grounding_rewards.tables.sample_ids import CONTENT, PARTS, part_of
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.wording import plural
@@ -77,7 +77,7 @@ class _Images:
 
 def check_rows(
     file: Path,
-    scorer: TableScorer,
+    scoring: Scoring,
     join: Join,
     *,
     split: str | None = None,
@@ -88,14 +88,14 @@ def check_rows(
     """Check the rows of a file, with ``answered`` responses to come or not; ``against`` has images to compare."""
     seen = set[bytes]()
     if against is not None:
-        seen = _contents_of(against, scorer, join, against_split)
-    table = join.open(file, split, scorer.columns)
-    scorer = scorer.of(table)
+        seen = _contents_of(against, scoring, join, against_split)
+    table = join.open(file, split, scoring.columns)
+    scorer = scoring.of(table)
     check = DataCheck(scorer.recipe, answered)
     images = _Images(scorer.images.files if scorer.images else None, contents=against is not None)
     with join.reporting.progress(f"checking {table.path.name}") as advance:
-        for batch in _batches(scorer, table):
-            _add(check, scorer, table, batch, images, seen)
+        for batch in _batches(scorer):
+            _add(check, scorer, batch, images, seen)
             advance(batch.done)
     if images.unread and not images.read:
         first = check.found.pop(Code.MISSING_IMAGE).evidence
@@ -103,15 +103,15 @@ def check_rows(
     return check
 
 
-def _contents_of(file: Path, scorer: TableScorer, join: Join, split: str | None) -> set[bytes]:
+def _contents_of(file: Path, scoring: Scoring, join: Join, split: str | None) -> set[bytes]:
     """Return the digests of a file's images, whatever its targets are; its columns may have names of their own."""
     try:
         table = join.open(file, split, Columns())
     except TableError as error:
         raise TableError(str(error).replace("--split", "--against-split")) from None
-    named = scorer.columns.image if has(table, scorer.columns.image) else ""
+    named = scoring.columns.image if has(table, scoring.columns.image) else ""
     column = resolve(table, Columns(image=named), label_free=True, answered=False).columns.image
-    files = scorer.image_files and scorer.image_files.of(table.path)
+    files = scoring.image_files and scoring.image_files.of(table.path)
     images, seen, unread = _Images(files, contents=True), set[bytes](), 0
     with join.reporting.progress(f"reading images of {table.path.name}") as advance:
         for batch in table.batches([name for name in columns_read([column]) if name in table.columns], whole=False):
@@ -125,17 +125,16 @@ def _contents_of(file: Path, scorer: TableScorer, join: Join, split: str | None)
     return seen
 
 
-def targets_of(file: Path, scorer: TableScorer, join: Join) -> Iterator[tuple[Targets, Sequence[Any]]]:
+def targets_of(file: Path, scoring: Scoring, join: Join) -> Iterator[tuple[Targets, Sequence[Any]]]:
     """Yield the targets of a file in pixels, and as they are there; rows that cannot be used in pixels abstain."""
-    table = join.open(file, None, scorer.columns)
-    scorer = scorer.of(table)
-    for batch in scorer.batches(table, whole=False):
-        yield _prepared(scorer, table, batch, into=PIXEL, response_space=PIXEL, screen=True), scorer.targets(batch)
+    scorer = scoring.of(join.open(file, None, scoring.columns))
+    for batch in scorer.batches(whole=False):
+        yield _prepared(scorer, batch, into=PIXEL, response_space=PIXEL, screen=True), scorer.targets(batch)
 
 
-def _prepared(scorer: TableScorer, table: Table, batch: Batch, **needs: Any) -> Targets:
+def _prepared(scorer: TableScorer, batch: Batch, **needs: Any) -> Targets:
     """Return the targets of a batch for other needs than the recipe's; those that cannot be used abstain."""
-    read, sizes = scorer.read_targets(scorer.targets(batch)), scorer.needed_sizes(table, batch)
+    read, sizes = scorer.read_targets(scorer.targets(batch)), scorer.needed_sizes(batch)
     wanted, known = replace(scorer.recipe.requirements, **needs), None if sizes is None else size_table(sizes)
     return read.prepare(wanted, image_sizes=known, bad_target="abstain")
 
@@ -154,21 +153,21 @@ class ShownRow:
 
 
 def shown_rows(
-    file: Path, scorer: TableScorer, join: Join, rows: Collection[int], *, split: str | None = None
+    file: Path, scoring: Scoring, join: Join, rows: Collection[int], *, split: str | None = None
 ) -> dict[int, ShownRow]:
     """Read some rows of a file again, with their screenshots; of rollouts also what they answer."""
-    table = join.open(file, split, scorer.columns)
-    scorer, found, count = replace(scorer, on_note=lambda text: None).of(table), {}, 0
+    table, found, count = join.open(file, split, scoring.columns), {}, 0
+    scorer = replace(scoring, on_note=lambda text: None).of(table)
     rollouts = scorer.answered
-    problems = Problems(scorer, table)
-    for batch in problems.left_out(_batches(scorer, table, problems.reads)) if rollouts else _batches(scorer, table):
+    problems = Problems(scorer)
+    for batch in problems.left_out(_batches(scorer, problems.reads)) if rollouts else _batches(scorer):
         some = [place for place in range(len(batch)) if count + place in rows]
         numbers, count = [count + place for place in some], count + len(batch)
         if not some:
             continue
         part = batch.take(some, whole=False)
-        drawn = _prepared(scorer, table, part, into=UNIT, response_space=None)
-        scored = scorer.score(table, part, groups=range(len(some))) if rollouts else None
+        drawn = _prepared(scorer, part, into=UNIT, response_space=None)
+        scored = scorer.score(part, groups=range(len(some))) if rollouts else None
         for place, number in enumerate(numbers):
             own = np.flatnonzero(drawn.regions.row == place).tolist() if drawn.valid[place] else []
             wide, high = drawn.image_sizes[place].tolist()
@@ -192,15 +191,15 @@ def _decoded(scorer: TableScorer, value: Any) -> Any:
     return None
 
 
-def _batches(scorer: TableScorer, table: Table, more: Sequence[str] = ()) -> Iterator[Batch]:
-    further = [scorer.columns.image, *more, *(name for name in CONTENT if name in table.columns)]
-    return scorer.batches(table, by=[name for name in further if name in table.columns], whole=False)
+def _batches(scorer: TableScorer, more: Sequence[str] = ()) -> Iterator[Batch]:
+    further, there = [scorer.columns.image, *more, *CONTENT], {*scorer.table.columns}
+    return scorer.batches(by=[name for name in further if name in there], whole=False)
 
 
-def _add(check: DataCheck, scorer: TableScorer, table: Table, batch: Batch, images: _Images, seen: set[bytes]) -> None:
+def _add(check: DataCheck, scorer: TableScorer, batch: Batch, images: _Images, seen: set[bytes]) -> None:
     """Add a batch to a check."""
     read = scorer.read_targets(scorer.targets(batch))
-    said = scorer.image_sizes(table, batch, read)
+    said = scorer.image_sizes(batch, read)
     sizes = nowhere(len(batch), 2)
     contents, written, unread = list[int](), batch.column(scorer.columns.image_size), dict[int, Any]()
     for row in range(len(batch)):
@@ -223,7 +222,7 @@ def _add(check: DataCheck, scorer: TableScorer, table: Table, batch: Batch, imag
                 said_, is_ = ("x".join(f"{side:g}" for side in each) for each in (own, size))
                 check.note(Code.OTHER_SIZE, row, f"{said_} in the row, {is_} in the image", batch.place)
         contents.append(_content(batch.rows[row], value, digest))
-    model = scorer.sizes(table, batch, scorer.columns.model_image_size)
+    model = scorer.sizes(batch, scorer.columns.model_image_size)
     check.add(
         read, sizes, model_image_sizes=None if model is None else size_table(model), place=batch.place,
         contents=contents, unread=unread,
@@ -284,21 +283,21 @@ def _named(settings: Sequence[tuple[str, Any]]) -> str:
 
 
 def check_rollouts(
-    file: Path, scorer: TableScorer, join: Join, *, split: str | None = None, naming: Callable[[str], Naming]
+    file: Path, scoring: Scoring, join: Join, *, split: str | None = None, naming: Callable[[str], Naming]
 ) -> CheckedRollouts:
     """Check the rollouts of a file, with the answers of another one where ``join`` names it."""
-    table = join.open(file, split, scorer.columns)
-    scorer = scorer.of(table)
+    table = join.open(file, split, scoring.columns)
+    scorer = scoring.of(table)
     diagnosis = Diagnosis(scorer.recipe, naming(scorer.columns.response), scorer.box_format)
     scorer = replace(scorer, diagnosis=diagnosis)
-    problems, groups, parts = Problems(scorer, table), Groups(), list[Evaluation]()
+    problems, groups, parts = Problems(scorer), Groups(), list[Evaluation]()
     source = next((name for name in PARTS["source"][0] if name in table.columns), None)
-    reading = [*reads(scorer, table, [*NUMBER, *([source] if source else [])]), *problems.reads]
+    reading = [*reads(scorer, [*NUMBER, *([source] if source else [])]), *problems.reads]
     with join.reporting.progress(f"checking {table.path.name}") as advance:
-        for batch in problems.left_out(scorer.batches(table, by=reading, whole=False)):
-            scored = scorer.score(table, batch)
+        for batch in problems.left_out(scorer.batches(by=reading, whole=False)):
+            scored = scorer.score(batch)
             read = scored.rollouts.targets.rows
-            names = names_of(scorer, table, batch, batch.column(scorer.columns.id), read=read)
+            names = names_of(scorer, batch, batch.column(scorer.columns.id), read=read)
             scores, rounds = scored.scores, map(number_of, batch.numbers(NUMBER[0]))
             groups.add(
                 list(zip(names, rounds, strict=True)), scores.total, scores.acc, scored.columns["parsed"], scores.valid

@@ -21,7 +21,7 @@ from grounding_rewards.groups.consensus import SIZE, consensus_region, voters, v
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.rollout_columns import NUMBER, number_of
-from grounding_rewards.tables.rows import Batch, Table
+from grounding_rewards.tables.rows import Batch
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
@@ -96,38 +96,36 @@ def check_votes(recipe: Recipe) -> None:
         )
 
 
-def consensus_answers(
-    scorer: TableScorer, table: Table, batch: Batch, scored: RecipeSlice, names: Sequence[str]
-) -> ConsensusAnswers:
+def consensus_answers(scorer: TableScorer, batch: Batch, scored: RecipeSlice, names: Sequence[str]) -> ConsensusAnswers:
     """Merge the rollouts of each sample into one answer, the middle of where most agree, and judge it."""
     # Squares are 50 pixels about points, as in the paper: pixels that the model answers in, else of the original.
     # Rollouts whose answers were not read, lie outside the image or refuse do not vote. One voter alone gives its own
     # answer; without any it is the first refusal, else the first rollout. An action is the first that agrees.
     codes: dict[str, int] = {}
     samples = np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.int64)
-    _check_numbers(table, batch, names)
+    _check_numbers(scorer, batch, names)
     _warn_of_differing(scorer, scored, samples, list(codes))
     recipe = scorer.recipe
     into = recipe.response_space if recipe.response_space in _PIXELS else CoordSpace.PIXEL
     sizes = _sizes(scorer, batch, scored, into)
-    regions = _regions(table, batch, scored, into, sizes)
+    regions = _regions(scorer, batch, scored, into, sizes)
     rows, xy = _answers(regions, samples, scored.rollouts.predictions.reason == Reason.REFUSED)
     chosen = batch.take(rows.tolist(), whole=False)
-    own = replace(scorer, diagnosis=None).score(table, chosen)
+    own = replace(scorer, diagnosis=None).score(chosen)
     own = _moved(own, convert(xy, into, recipe.space, sizes[0][rows], sizes[1][rows]))
     valid, acc = scored.scores.valid, scored.scores.acc
     n, correct = (np.bincount(samples, each, len(codes)).astype(np.int64) for each in (valid, acc * valid))
     return ConsensusAnswers(chosen, list(codes), own, SingleAnswers.of(correct, n))
 
 
-def _check_numbers(table: Table, batch: Batch, names: Sequence[str]) -> None:
+def _check_numbers(scorer: TableScorer, batch: Batch, names: Sequence[str]) -> None:
     """Check that no two rows are one rollout; rows without a number are rollouts of their own."""
     first = dict[tuple[str, Any, Any], int]()
     for row, (name, *number) in enumerate(zip(names, *(batch.numbers(each) for each in NUMBER), strict=True)):
         own_round, rollout = map(number_of, number)
         if rollout is not None and (earlier := first.setdefault((name, own_round, rollout), row)) != row:
             raise TableError(
-                f"{table.path}, {batch.place(row)}: rollout {number[1]} of sample {name!r:.80} is in "
+                f"{scorer.where(batch, row)}: rollout {number[1]} of sample {name!r:.80} is in "
                 f"{batch.place(earlier)} already, and would vote twice; expected rollouts with numbers of their own in "
                 "a column rollout, or no such column"
             )
@@ -160,7 +158,9 @@ def _sizes(scorer: TableScorer, batch: Batch, scored: RecipeSlice, into: CoordSp
     return sizes, model_sizes
 
 
-def _regions(table: Table, batch: Batch, scored: RecipeSlice, into: CoordSpace, sizes: tuple[Floats, Floats]) -> Floats:
+def _regions(
+    scorer: TableScorer, batch: Batch, scored: RecipeSlice, into: CoordSpace, sizes: tuple[Floats, Floats]
+) -> Floats:
     """Return what each rollout votes for, (n, 4) in pixels; NaN where it does not vote."""
     answers, space = scored.rollouts.predictions, scored.recipe.space
     voting = (answers.reason == Reason.OK) & (scored.scores.valid > 0) & ~np.isnan(answers.xy[:, 0])
@@ -168,7 +168,7 @@ def _regions(table: Table, batch: Batch, scored: RecipeSlice, into: CoordSpace, 
     for row in np.flatnonzero(voting & np.isnan(xy[:, 0])).tolist()[:1]:
         field = "image_size" if into is CoordSpace.PIXEL else "model_image_size"
         raise TableError(
-            f"{table.path}, {batch.place(row)}: {field}: got nothing; expected width and height, because the consensus "
+            f"{scorer.where(batch, row)}: {field}: got nothing; expected width and height, because the consensus "
             f"counts pixels; --{field.replace('_', '-')}-column names their column"
         )
     return voting_regions(xy, convert(answers.box, space, into, *sizes), SIZE)

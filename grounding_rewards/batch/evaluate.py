@@ -23,7 +23,7 @@ from grounding_rewards.batch.benchmarks.evaluation import (
 from grounding_rewards.batch.joining import Join, counts, repeated
 from grounding_rewards.batch.samples import Answers, SampleTable
 from grounding_rewards.batch.score_rows import marked
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring
 from grounding_rewards.checks import accuracy
 from grounding_rewards.checks.accuracy import Evaluation, SingleAnswers, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
@@ -226,7 +226,7 @@ def evaluate(
     join.check(files[:1] if files else [Path("rows")])
     images = Images(**{**read.images, **({} if image_root is None else {"image_root": Path(image_root)})})
     named_columns = {field: said[f"{field}_column"] for field in vars(Columns()) if f"{field}_column" in said}
-    scorer = TableScorer(
+    scorer = Scoring(
         built, Columns(**{**named_columns, **_roles(columns)}), bad_target or said.get("bad_target", "raise"),
         as_box_format(box_format or said.get("box_format")), images.files(), on_note=reporting.note,
         on_warning=reporting.warn,
@@ -258,7 +258,7 @@ def _roles(columns: Mapping[str, str] | None) -> dict[str, str]:
 
 def evaluate_rows(
     rows: HeldTable | Sequence[Path],
-    scorer: TableScorer,
+    scoring: Scoring,
     by: Sequence[str],
     *,
     join: Join,
@@ -272,8 +272,8 @@ def evaluate_rows(
     several: bool = False,
 ) -> EvaluatedRows:
     """Evaluate the rows of a file, in memory, or of a benchmark's files; their name stands in remarks on several."""
-    table = _opened(rows, scorer.columns, join, split, named)
-    scorer = replace(scorer, layouts=named.layouts if named else None).of(table)
+    table = _opened(rows, scoring.columns, join, split, named)
+    scorer = replace(scoring, layouts=named.layouts if named else None).of(table)
     diagnosis = Diagnosis(scorer.recipe, naming(scorer.columns.response), scorer.box_format)
     scorer = replace(scorer, diagnosis=diagnosis)
     own = [name for name in by if named is None or name not in named.names]
@@ -281,7 +281,7 @@ def evaluate_rows(
     figures: tuple[Figure, ...] = ()
     singles: SingleAnswers | None = None
     if named is None:
-        answers = Answers(scorer, table, by, paired=paired, consensus=consensus)
+        answers = Answers(scorer, by, paired=paired, consensus=consensus)
         samples, problems, parts = answers.samples, answers.problems, list[Evaluation]()
         with join.reporting.progress(f"scoring {table.path.name}") as advance:
             for batch, scored in answers.batches():
@@ -292,10 +292,10 @@ def evaluate_rows(
                 advance(batch.done)
         evaluation, singles = merge(parts), answers.singles
     else:
-        samples = SampleTable(scorer, table, own, once=named.repeated != 0)
+        samples = SampleTable(scorer, own, once=named.repeated != 0)
         with join.reporting.progress(f"scoring {named.title}") as advance:
             evaluation, figures, refused, problems = evaluate_benchmark(
-                named, table, scorer, by=by, categories=_categories(named, table, categories, join.reporting),
+                named, scorer, by=by, categories=_categories(named, table, categories, join.reporting),
                 pairs=samples if paired else None, advance=advance,
             )  # fmt: skip
         said = _remarks(named, figures, refused, scorer.recipe)
@@ -304,7 +304,7 @@ def evaluate_rows(
         first = {"files": list(map(str, rows if isinstance(rows, Sequence) else [])), "benchmark": totals}
     abstains = named is None or scorer.bad_target == "abstain"
     return EvaluatedRows(
-        **vars(evaluation), file=name or str(table.path), recipe=scorer.recipe, columns=scorer.used(table),
+        **vars(evaluation), file=name or str(table.path), recipe=scorer.recipe, columns=scorer.used(),
         findings=tuple(each for each in diagnosis.findings() if abstains or each.code is not Code.BAD_TARGET),
         figures=figures, singles=singles, table=table, samples=samples,
         remarks=(

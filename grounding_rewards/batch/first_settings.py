@@ -13,7 +13,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.benchmarks.evaluation import CLICK
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.joining import Join
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring
 from grounding_rewards.checks.finding import BOX_FORMAT, Code, Naming
 from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.errors import GroundingRewardsError, printable
@@ -148,7 +148,7 @@ def _evaluated(
     options = {name: value for name, value in settings.items() if name != BOX_FORMAT}
     try:
         built = catalogue.recipe(CLICK, **options)
-        scorer = TableScorer(
+        scorer = Scoring(
             built, columns, "abstain", as_box_format(settings.get(BOX_FORMAT)), images, on_note=reporting.note
         )
         figures = evaluate_rows(

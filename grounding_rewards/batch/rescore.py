@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from grounding_rewards._version import __version__
 from grounding_rewards.batch.rollout_scorer import RolloutScorer, rescored
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, marked
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring, TableScorer
 from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import Finding, Severity, command_line
@@ -101,9 +101,7 @@ def rescore(
             "score a file of whole attempts with `grounding-rewards score`"
         )
     table = rollouts if isinstance(rollouts, RolloutTable) else open_rollouts(rollouts)
-    scorer = TableScorer(
-        recipe, columns, bad_target, as_box_format(box_format), image_files, on_note=note, on_warning=warn
-    )
+    scorer = Scoring(recipe, columns, bad_target, as_box_format(box_format), image_files, on_note=note, on_warning=warn)
     if cluster is not None and isinstance(table, MatchedRollouts):
         raise ClusterError("--ray: answers of another file are joined and scored on one machine; leave --ray out")
     done = _Rescorer(scorer, table, cluster, advance, note).run(local(out, output=True), overwrite=overwrite)
@@ -119,7 +117,7 @@ def rescore(
 class _Rescorer:
     """One run of ``rescore``, with its arguments."""
 
-    scorer: TableScorer
+    scorer: Scoring
     rollouts: RolloutTable
     cluster: Cluster | None
     advance: Advance
@@ -143,17 +141,17 @@ class _Rescorer:
                 return Rescored(manifest, 0, len(manifest[OUTPUTS]))
             several = several_runs(self.rollouts.files)
             warned = [several] if several else []
-            _check_once(self.rollouts, tables, scorers)
-            return self._make(run, self._sources(tables, scorers, states, warned.append), scorers, warned)
+            _check_once(self.rollouts, scorers)
+            return self._make(run, self._sources(scorers, states, warned.append), scorers, warned)
 
     def _sources(
-        self, tables: Sequence[Table], scorers: Sequence[TableScorer], states: Sequence[tuple[int, int]], warn: Note
+        self, scorers: Sequence[TableScorer], states: Sequence[tuple[int, int]], warn: Note
     ) -> list[RolloutFile]:
         """Read the files once to find out the types of JSON columns, and the recipes that scored the rows earlier."""
-        sources = list[RolloutFile]()
+        sources, tables = list[RolloutFile](), [each.table for each in scorers]
         gone = _earlier_columns(self.rollouts, tables, self.scorer.recipe, self.note, warn)
-        for table, scorer, state in zip(tables, scorers, states, strict=True):
-            sources.append(RolloutFile.of(table, gone | renamed(scorer), state, self.note))
+        for scorer, state in zip(scorers, states, strict=True):
+            sources.append(RolloutFile.of(scorer.table, gone | renamed(scorer), state, self.note))
             self.advance(_READING * len(sources) / len(tables))
         return sources
 
@@ -168,8 +166,8 @@ class _Rescorer:
         pairs = zip(scorers, files, strict=True)
         readers = [RolloutScorer(each, source, schema, number, reads=recipe) for each, (number, source) in pairs]
         columns = set[str]()  # those needed as Python values, not as Arrow
-        for table, each in ((each.source.table, each.scorer) for each in readers):
-            columns.update(table.columns if recipe.reads_extras else each.reads(table))
+        for each in scorers:
+            columns.update(each.table.columns if recipe.reads_extras else each.reads())
         scoring = _Scoring(readers, columns, "groups" in recipe.needs)
         names, made = self._here(run, scoring) if self.cluster is None else self._spread(run, scoring, self.cluster)
         manifest = run.finish(
@@ -389,9 +387,9 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
     return parts, unknown
 
 
-def _check_once(rollouts: RolloutTable, tables: Sequence[Table], scorers: Sequence[TableScorer]) -> None:
+def _check_once(rollouts: RolloutTable, scorers: Sequence[TableScorer]) -> None:
     """Check that no rollout is there twice, as far as files name and number them."""
-    named = [(table, each.columns.id) for table, each in zip(tables, scorers, strict=True) if "id" not in each.guessed]
+    named = [(each.table, each.columns.id) for each in scorers if "id" not in each.guessed]
     numbered = [(table, name) for table, name in named if has(table, name) and "rollout" in table.columns]
     if numbered:
         keys = _Keys(rollouts.paths[0], numbered)
@@ -481,7 +479,7 @@ def _scattered(readers: Sequence[RolloutScorer], columns: Collection[str], count
     """Yield all rows, each with the number of its group's file."""
     for reader in readers:
         for batch in reader.source.batches(columns):
-            reader.scorer.responses(reader.source.table, batch)  # which are texts of some kind from here on
+            reader.scorer.responses(batch)  # which are texts of some kind from here on
             rows = reader.unscored(batch, alone=False)
             # Not hash(), which differs between processes: a run that goes on finds the groups in the same files.
             hashes = [blake2b(repr(group).encode(), digest_size=8).digest() for group in _groups(rows)]

@@ -65,13 +65,13 @@ class RolloutScorer:
             elif name == "sample_id":
                 arrays[name] = self._names(batch)
             elif name == "response" and getattr(column_as_held(batch, columns.response), "type", None) != pa.string():
-                arrays[name] = arrow(self.scorer.responses(source.table, batch), kind)
+                arrays[name] = arrow(self.scorer.responses(batch), kind)
             else:
                 lossy = name in ("image_size", "model_image_size") and self.scorer.bad_target == "abstain"
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
         arrays["target"] = self._targets(batch, arrays["target"])
         if "image_size" in self.scorer.guessed or (self.scorer.images is not None and not alone):
-            known = self.scorer.needed_sizes(source.table, batch)
+            known = self.scorer.needed_sizes(batch)
             written = [None] * len(batch) if known is None else [None if size is None else [*size] for size in known]
             arrays["image_size"] = pa.array(written, arrays["image_size"].type)
         if arrays["source"].null_count == len(batch):
@@ -81,14 +81,14 @@ class RolloutScorer:
 
     def scored(self, batch: Batch) -> Any:
         """Return a batch with scores; rows without a response have none."""
-        table, rows = self.source.table, self.unscored(batch)
+        rows = self.unscored(batch)
         answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
         if not len(answered):
             return _with_scores(rows, self.scorer.recipe, None, answered)
         if len(answered) < len(rows):
-            self.scorer.responses(table, batch)
+            self.scorer.responses(batch)
             batch = batch.take(answered.tolist(), whole=False)
-        return _with_scores(rows, self.scorer.recipe, self.scorer.score(table, batch), answered)
+        return _with_scores(rows, self.scorer.recipe, self.scorer.score(batch), answered)
 
     def _targets(self, batch: Batch, written: Any) -> Any:
         """Return targets as readers take them: boxes as x1 y1 x2 y2, and in a space that they or the recipe name."""
@@ -111,7 +111,7 @@ class RolloutScorer:
         if held is not None and pa.types.is_string(held.type) and not (held.null_count or "id" in self.scorer.guessed):
             return held
         values = batch.column(column) if held is None else held.to_pylist()
-        names = names_of(self.scorer, self.source.table, batch, values, image=self.image, instruction=self.instruction)
+        names = names_of(self.scorer, batch, values, image=self.image, instruction=self.instruction)
         return pa.array(names, pa.string())
 
     def _numbers(self, batch: Batch, numbers: Any) -> Any:

@@ -19,7 +19,7 @@ from grounding_rewards.tables.columns import columns_read, has
 from grounding_rewards.tables.json_lines import is_utf8
 from grounding_rewards.tables.prompts import image_path
 from grounding_rewards.tables.rollout_columns import FURTHER, IMAGE_HASH, NUMBER, number_of
-from grounding_rewards.tables.rows import Batch, Table, joined, value_at
+from grounding_rewards.tables.rows import Batch, joined, value_at
 from grounding_rewards.tables.sample_ids import CONTENT, PARTS, name_of, part_of, plain, sample_id
 from grounding_rewards.targets.target import Target
 
@@ -32,11 +32,11 @@ _PROBLEM = "problem"
 class Problems:
     """Rows of one table with a ``problem`` and no response, which say nothing of the model and count in no rate."""
 
-    def __init__(self, scorer: TableScorer, table: Table) -> None:
-        self.table, self.response = table, scorer.columns.response
+    def __init__(self, scorer: TableScorer) -> None:
+        self.table, self.response, there = scorer.table, scorer.columns.response, {*scorer.table.columns}
         # Only tables with all columns of ``FURTHER`` have such rows: elsewhere ``problem`` is often the instruction.
-        named = f"pred.{_PROBLEM}" if f"pred.{_PROBLEM}" in table.columns else _PROBLEM  # beside that of annotations
-        self.column = named if FURTHER.keys() <= {*table.columns} else ""
+        named = f"pred.{_PROBLEM}" if f"pred.{_PROBLEM}" in there else _PROBLEM  # beside that of annotations
+        self.column = named if FURTHER.keys() <= there else ""
         self.count, self.rows, self.first = 0, 0, ""  # rows that were left out, all rows, and the first problem
 
     @property
@@ -75,7 +75,6 @@ class Problems:
 
 def names_of(
     scorer: TableScorer,
-    table: Table,
     batch: Batch,
     values: Sequence[Any],
     *,
@@ -92,14 +91,14 @@ def names_of(
     for row, (came, name) in enumerate(zip(values, names, strict=True)):
         if name is None and came is not None and came == came:
             raise TableError(
-                f"{table.path}, {batch.place(row)}: {column}: got {came!r:.60}; expected the sample's name, "
+                f"{scorer.where(batch, row)}: {column}: got {came!r:.60}; expected the sample's name, "
                 "a text or a whole number, or null"
             )
     unsure = [row for row, name in enumerate(names) if name is None or guessed]
     targets = scorer.targets(batch) if unsure else []
     if unsure and read is None:
         read = scorer.read_targets(targets).rows
-    content = _Content(table, batch, image, instruction)
+    content = _Content(scorer, batch, image, instruction)
     for row in unsure:
         known = None if read is None else read[row]
         own = None if known is None or known.id is None else str(known.id)
@@ -108,7 +107,7 @@ def names_of(
     for row, name in enumerate(made) if not is_utf8("".join(made)) else ():
         if not is_utf8(name):
             raise TableError(
-                f"{table.path}, {batch.place(row)}: sample_id: got {name!r:.60}, which has half a surrogate pair; "
+                f"{scorer.where(batch, row)}: sample_id: got {name!r:.60}, which has half a surrogate pair; "
                 "expected text that UTF-8 has: write it again, or name another column by --id-column"
             )
     return made
@@ -117,8 +116,8 @@ def names_of(
 class _Content:
     """Names made of what the rows of a batch say; rows that say the same, as rollouts do, share the work."""
 
-    def __init__(self, table: Table, batch: Batch, image: str, instruction: str) -> None:
-        self._table, self._batch, self._known = table, batch, dict[Any, str]()
+    def __init__(self, scorer: TableScorer, batch: Batch, image: str, instruction: str) -> None:
+        self._scorer, self._batch, self._known = scorer, batch, dict[Any, str]()
         self._chosen, whole = {"image": image, "instruction": instruction}, batch.whole
         held = () if isinstance(whole, list) else CONTENT  # also of columns that scoring does not need
         self._columns = {name: whole.column(name) for name in held if name in whole.schema.names}
@@ -137,7 +136,7 @@ class _Content:
             try:
                 self._known[same] = sample_id(target=target, **said)
             except PoolError as error:
-                where = f"{self._table.path}, {self._batch.place(row)}"
+                where = self._scorer.where(self._batch, row)
                 raise TableError(f"{where}: sample_id: got null; {error}") from None
         return self._known[same]
 
@@ -153,8 +152,8 @@ class _Content:
 class SampleTable:
     """Right answers by sample, from scored rows batch by batch."""
 
-    def __init__(self, scorer: TableScorer, table: Table, by: Sequence[str] = (), *, once: bool = False) -> None:
-        self.scorer, self.table, self._once = scorer, table, once
+    def __init__(self, scorer: TableScorer, by: Sequence[str] = (), *, once: bool = False) -> None:
+        self.scorer, self._once = scorer, once
         self._places: dict[str, int] = {}  # of samples, by name
         self._first: list[tuple[Any, str]] = []  # number and row of each sample's first rollout
         self._further: set[tuple[int, Any]] = set()  # sample and number of all others
@@ -166,7 +165,7 @@ class SampleTable:
     @property
     def reads(self) -> list[str]:
         """Columns that are read beside those of scoring."""
-        return reads(self.scorer, self.table, [self.scorer.columns.image, IMAGE_HASH, *NUMBER])
+        return reads(self.scorer, [self.scorer.columns.image, IMAGE_HASH, *NUMBER])
 
     def add(self, batch: Batch, scored: RecipeSlice, names: Sequence[str]) -> None:
         """Add a batch that was scored, and the names of its samples."""
@@ -197,7 +196,7 @@ class SampleTable:
         first, place = self._first[sample]
         if _unnumbered(number, first) or number == first or (sample, number) in self._further:
             raise TableError(
-                f"{self.table.path}, {batch.place(row)}: sample {name!r:.80} is in {place} already; expected one row a "
+                f"{self.scorer.where(batch, row)}: sample {name!r:.80} is in {place} already; expected one row a "
                 "sample, or rollouts with numbers in a column rollout; --consensus makes one answer of several"
             )
         self._further.add((sample, number))
@@ -227,30 +226,30 @@ class Answers:
     singles: SingleAnswers | None = None
 
     def __init__(
-        self, scorer: TableScorer, table: Table, by: Sequence[str], *, paired: bool = False, consensus: bool = False
+        self, scorer: TableScorer, by: Sequence[str], *, paired: bool = False, consensus: bool = False
     ) -> None:
         if consensus:
             from grounding_rewards.batch.consensus_answers import check_votes
 
             check_votes(scorer.recipe)
-        self.scorer, self.table, self.by, self.paired, self.consensus = scorer, table, by, paired, consensus
-        self.samples, self.problems = SampleTable(scorer, table, by), Problems(scorer, table)
+        self.scorer, self.by, self.paired, self.consensus = scorer, by, paired, consensus
+        self.samples, self.problems = SampleTable(scorer, by), Problems(scorer)
 
     def batches(self) -> Iterator[tuple[Batch, RecipeSlice]]:
         """Yield batches and their scores; rows with a problem are left out, and ``problems`` counts them."""
-        scorer, table, names = self.scorer, self.table, list[str]()
-        further = self.samples.reads if self.paired else reads(scorer, table, NUMBER) if self.consensus else []
+        scorer, names = self.scorer, list[str]()
+        further = self.samples.reads if self.paired else reads(scorer, NUMBER) if self.consensus else []
         reading = [*self.by, *further, *self.problems.reads]
-        batches = self.problems.left_out(scorer.batches(table, by=reading, whole=False))
+        batches = self.problems.left_out(scorer.batches(by=reading, whole=False))
         for batch in iter([joined(batches)]) if self.consensus else batches:
-            scored = scorer.score(table, batch)
+            scored = scorer.score(batch)
             if self.paired or self.consensus:
                 read = scored.rollouts.targets.rows
-                names = names_of(scorer, table, batch, batch.column(scorer.columns.id), read=read)
+                names = names_of(scorer, batch, batch.column(scorer.columns.id), read=read)
             if self.consensus:
                 from grounding_rewards.batch.consensus_answers import consensus_answers
 
-                merged = consensus_answers(scorer, table, batch, scored, names)
+                merged = consensus_answers(scorer, batch, scored, names)
                 batch, names, scored, self.singles = merged.batch, merged.names, merged.scored, merged.singles
             if self.paired:
                 self.samples.add(batch, scored, names)
@@ -262,11 +261,11 @@ def _unnumbered(*rollouts: Any) -> bool:
     return any(number is None for _, number in rollouts)
 
 
-def reads(scorer: TableScorer, table: Table, columns: Sequence[str]) -> list[str]:
+def reads(scorer: TableScorer, columns: Sequence[str]) -> list[str]:
     """Return the columns of a table to read for names of samples, and those of ``columns`` that are there."""
-    named = has(table, scorer.columns.id)  # images may be bytes, and name samples only where nothing else does
+    named = has(scorer.table, scorer.columns.id)  # images may be bytes, and name samples only where nothing else does
     content = [name for name in CONTENT if not (named and name.startswith("image"))]
-    return [name for name in columns_read([*columns, *content]) if name in table.columns]
+    return [name for name in columns_read([*columns, *content]) if name in scorer.table.columns]
 
 
 def _image(value: Any) -> Hashable | None:

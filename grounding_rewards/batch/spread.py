@@ -41,20 +41,19 @@ class Scored(NamedTuple):
     total: Any  # sum of the usable rows' totals, in more digits: rows may be cut into batches in several ways
 
 
-def scored_on(
-    cluster: Cluster | None, scorer: TableScorer, table: Table, new: New, writer: Writer
-) -> Iterator[tuple[Batch, Scored]]:
+def scored_on(cluster: Cluster | None, scorer: TableScorer, new: New, writer: Writer) -> Iterator[tuple[Batch, Scored]]:
     """Yield whole batches of a table, for a writer, with their scores, which are made here or on a cluster."""
+    table = scorer.table
     if cluster is None and isinstance(writer, JsonLinesWriter) and _is_large(table, scorer):
         lines = packed(_Lines(scorer, new))
         if lines is not None:
             count = min(cores(), table.source.file.stat().st_size // _LARGE + 1)
             yield from _joined(scorer, spread(lines, table.parts(), count))
             return
-    batches = ahead(scorer.batches(table, whole=True))
+    batches = ahead(scorer.batches(whole=True))
     if cluster is None:
         for batch in batches:
-            yield batch, _scored(scorer, table, batch, new)
+            yield batch, _scored(scorer, batch, new)
         return
     from grounding_rewards.tables.arrow_rows import ParquetTable  # pyarrow, which JSON does without
     from grounding_rewards.tables.matched import MatchedTable
@@ -65,16 +64,16 @@ def scored_on(
         raise ClusterError(f"--ray: {what} on one machine; leave --ray out")
     parts: list[tuple[int, ...]] = [()]
     if isinstance(table, ParquetTable) and not scorer.recipe.needs & {"groups", "trajectories"}:
-        parts = [*table.parts([0, *accumulate(map(len, scorer.batches(table, whole=True)))])]
-    work = _Batches(scorer, new, table, state_of(table))
+        parts = [*table.parts([0, *accumulate(map(len, scorer.batches(whole=True)))])]
+    work = _Batches(scorer, new, state_of(table))
     for _, scored in _joined(scorer, cluster.map(work, parts, files_of_table(table), ordered=True)):
         yield next(batches), scored
 
 
 def _is_large(table: Table, scorer: TableScorer) -> TypeGuard[JsonLinesTable]:
     """Return True where rows are scored by themselves, each for itself, and are lines of a large file."""
-    compared = scorer.recipe.needs & {"groups", "trajectories"} or scorer.recipe.reads_itself
-    return not compared and type(table) is JsonLinesTable and table.source.file.stat().st_size >= _LARGE and cores() > 1
+    large = type(table) is JsonLinesTable and table.source.file.stat().st_size >= _LARGE and cores() > 1
+    return large and not (scorer.recipe.needs & {"groups", "trajectories"} or scorer.recipe.reads_itself)
 
 
 def _joined(scorer: TableScorer, results: Iterator[_Result]) -> Iterator[tuple[Any, Scored]]:
@@ -91,8 +90,8 @@ def _joined(scorer: TableScorer, results: Iterator[_Result]) -> Iterator[tuple[A
             yield batch, scored
 
 
-def _scored(scorer: TableScorer, table: Table, batch: Batch, new: New) -> Scored:
-    scored = scorer.score(table, batch)
+def _scored(scorer: TableScorer, batch: Batch, new: New) -> Scored:
+    scored = scorer.score(batch)
     scores, columns = scored.scores, scored.scores.arrays()
     if ACTION in scorer.recipe.accepts:
         arguments = scores.predictions.arguments.by_row(len(batch))
@@ -118,10 +117,8 @@ class _Scoring:
 
     def from_row(self, first: int) -> TableScorer:
         """Return the scorer of rows from one on."""
-        images = self.scorer.noting(self.notes.append).images
-        diagnosis = self.scorer.diagnosis and Diagnosis(
-            self.scorer.recipe, self.scorer.diagnosis.naming, self.scorer.box_format, first
-        )
+        images, known = self.scorer.noting(self.notes.append).images, self.scorer.diagnosis
+        diagnosis = known and Diagnosis(known.recipe, known.naming, known.box_format, first)
         return replace(self.scorer, images=images, on_warning=self.warnings.append, diagnosis=diagnosis)
 
     def said(self) -> tuple[list[str], list[str]]:
@@ -137,10 +134,10 @@ class _Lines(_Scoring):
     """Lines of JSON, which become lines with scores."""
 
     def __call__(self, part: Part) -> Iterator[_Result]:
-        scorer, file, done = self.from_row(part.before[1]), BytesIO(), list[Scored]()
+        scorer, file, done = replace(self.from_row(part.before[1]), table=part), BytesIO(), list[Scored]()
         writer = JsonLinesWriter(file, part.path, dict(self.new.values()))
-        for batch in scorer.batches(part, whole=True):
-            done.append(_scored(scorer, part, batch, self.new))
+        for batch in scorer.batches(whole=True):
+            done.append(_scored(scorer, batch, self.new))
             writer.write(batch, done[-1].columns)
         scored = Scored({}, merge(each.evaluation for each in done), sum(each.total for each in done))
         written = Batch(part.before[1], (), Lines((), [file.getvalue()[:-1]]), part.done)
@@ -151,19 +148,19 @@ class _Lines(_Scoring):
 class _Batches(_Scoring):
     """Batches of a table by where they end, or all of them."""
 
-    table: Table
     state: tuple[int, int]  # of the file as it was when the command began
 
     def __call__(self, ends: Sequence[int]) -> Iterator[_Result]:
         from grounding_rewards.tables.arrow_rows import ParquetTable
         from grounding_rewards.tables.rollout_source import state_of
 
-        fetched(self.table.path)
-        if state_of(self.table) != self.state:
-            raise ClusterError(f"{self.table.path}: is not the file that it was when the command began, on a worker")
+        table = self.scorer.table
+        fetched(table.path)
+        if state_of(table) != self.state:
+            raise ClusterError(f"{table.path}: is not the file that it was when the command began, on a worker")
         scorer = self.from_row(ends[0] if ends else 0)
-        columns = None if scorer.recipe.reads_extras else scorer.reads(self.table)
-        some = self.table.between(ends, columns, whole=False) if ends and isinstance(self.table, ParquetTable) else None
-        for batch in scorer.batches(self.table, whole=True) if some is None else some:
-            yield None, _scored(scorer, self.table, batch, self.new), *self.said(), None
+        columns = None if scorer.recipe.reads_extras else scorer.reads()
+        some = table.between(ends, columns, whole=False) if ends and isinstance(table, ParquetTable) else None
+        for batch in scorer.batches(whole=True) if some is None else some:
+            yield None, _scored(scorer, batch, self.new), *self.said(), None
         yield None, None, [], [], scorer.diagnosis

@@ -11,7 +11,7 @@ import numpy as np
 
 from grounding_rewards import catalogue
 from grounding_rewards.arrays import Floats
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring, TableScorer
 from grounding_rewards.checks.other_readings import Row, RowSample, prepared
 from grounding_rewards.coords.resizing import size_table
 from grounding_rewards.coords.spaces import CoordSpace
@@ -96,13 +96,13 @@ class _Judged:
 
 
 def suggest(
-    table: Table, scorer: TableScorer, target_space: str | None, *, advance: Callable[[float], None]
+    table: Table, scoring: Scoring, target_space: str | None, *, advance: Callable[[float], None]
 ) -> list[Suggestion]:
     """Return the recipes that agree most with a reward function on a sample of a table's rows, the closest first."""
-    judged = _judged(table, scorer.of(table), advance=lambda done: advance(0.3 * done))
+    judged = _judged(scoring.of(table), advance=lambda done: advance(0.3 * done))
     if len(judged.rows) < 2 or np.ptp(judged.total) <= _ALIKE:
         raise RecipeError(
-            f"{scorer.recipe.name}: gives all of {len(judged.rows)} rows the same total, which fits anything; "
+            f"{scoring.recipe.name}: gives all of {len(judged.rows)} rows the same total, which fits anything; "
             f"{judged.fault or 'give it rows with right and wrong responses'}"
         )
     names = catalogue.list_recipes()
@@ -135,13 +135,13 @@ def _tuned(best: Suggestion, judged: _Judged) -> Suggestion:
     return best
 
 
-def _judged(table: Table, scorer: TableScorer, *, advance: Callable[[float], None]) -> _Judged:
+def _judged(scorer: TableScorer, *, advance: Callable[[float], None]) -> _Judged:
     """Score all rows by the function, and keep a sample of them."""
     sample, total, right, count, fault = RowSample(), list[Floats](), list[Floats](), 0, ""
-    for batch in scorer.batches(table, whole=False):
-        scored = scorer.score(table, batch)
+    for batch in scorer.batches(whole=False):
+        scored = scorer.score(batch)
         if scored.sizes[0] is None:  # other spaces may need what this one does not
-            sizes = scorer.needed_sizes(table, batch)
+            sizes = scorer.needed_sizes(batch)
             known = None if sizes is None else size_table(sizes)
             scored = replace(scored, sizes=(known, scored.sizes[1]))
         sample.add(scored, len(batch), count)

@@ -96,23 +96,18 @@ class RowImages:
 
 
 @dataclass(frozen=True)
-class TableScorer:
-    """Score batches of a table; errors name the file and the row."""
+class Scoring:
+    """Settings by which rows of tables are scored; ``of`` returns the scorer of one."""
 
     recipe: Recipe
-    columns: Columns  # those without names are looked for in each table: ``of`` returns the scorer of one
+    columns: Columns  # those without names are looked for in each table
     bad_target: str = "raise"
     box_format: BoxFormat | None = None  # how boxes are written, as in ``Targets.from_list``
     image_files: ImageFiles | None = None  # reads sizes that rows lack, by default in the folder of the table
-    layout: Layout | None = None  # of a table, as ``of`` finds it; None for one that no benchmark has
-    # attributes of ``columns`` that were guessed: what targets say themselves goes before them
-    guessed: frozenset[str] = frozenset()
-    images: RowImages | None = field(default=None, repr=False)
     layouts: Sequence[Layout] | None = None  # of a benchmark that is named, as in ``resolve``
     answered: bool = True  # False where responses are still to come
     on_note: Note = field(default=lambda text: None, repr=False, compare=False)
     on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
-    diagnosis: Diagnosis | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.bad_target not in (choices := get_args(BadTarget)):
@@ -130,13 +125,28 @@ class TableScorer:
         box_format = box_format or (layout and layout.box_format) or place_named(columns.target)[1]
         if self.image_files is not None:
             images = RowImages(self.image_files.of(table.path), columns.image, self.on_note, found.no_image)
-        return replace(
-            self, columns=columns, layout=layout, guessed=found.guessed, box_format=box_format, images=images
-        )
+        known = {"columns": columns, "box_format": box_format, "layout": layout, "guessed": found.guessed}
+        return TableScorer(**{**vars(self), **known}, table=table, images=images)
 
-    def used(self, table: Table) -> dict[str, str]:
+
+@dataclass(frozen=True, kw_only=True)
+class TableScorer(Scoring):
+    """Score batches of a table; errors name the file and the row."""
+
+    table: Table = field(compare=False)
+    layout: Layout | None = None  # the benchmark's layout; None for a table of none
+    # attributes of ``columns`` that were guessed: what targets say themselves goes before them
+    guessed: frozenset[str] = frozenset()
+    images: RowImages | None = field(default=None, repr=False)
+    diagnosis: Diagnosis | None = field(default=None, repr=False, compare=False)
+
+    def where(self, batch: Batch, row: int) -> str:
+        """Return the file and the place of a row of a batch, for errors."""
+        return f"{self.table.path}, {batch.place(row)}"
+
+    def used(self) -> dict[str, str]:
         """Return the columns that are read of a table, by role, for JSON."""
-        names = {name: column for name, column in vars(self.columns).items() if has(table, column)}
+        names = {name: column for name, column in vars(self.columns).items() if has(self.table, column)}
         if self.images is None or not self.images.read:
             names.pop("image", None)
         return names
@@ -146,64 +156,64 @@ class TableScorer:
         images = self.images and replace(self.images, note=note, _noted=[])
         return replace(self, images=images, on_note=note, on_warning=note)
 
-    def batches(self, table: Table, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
+    def batches(self, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
         """Return the table's batches with what scoring reads, and ``by``; one batch where rows are compared."""
         for name in by:
-            require_column(table, name, "--by")
-        if "groups" in self.recipe.needs and not has(table, self.columns.target):
-            require_column(table, self.columns.id, "--id-column")
-        columns = None if self.recipe.reads_extras else [*self.reads(table), *by]
+            require_column(self.table, name, "--by")
+        if "groups" in self.recipe.needs and not has(self.table, self.columns.target):
+            require_column(self.table, self.columns.id, "--id-column")
+        columns = None if self.recipe.reads_extras else [*self.reads(), *by]
         if not self.recipe.needs & {"groups", "trajectories"}:
-            return table.batches(columns, whole=whole)
+            return self.table.batches(columns, whole=whole)
         # A directory has a batch a file at least, and a row is to be compared with those of other files, too.
-        return iter([joined(table.batches(columns, whole=whole, size=np.iinfo(np.int32).max))])
+        return iter([joined(self.table.batches(columns, whole=whole, size=np.iinfo(np.int32).max))])
 
-    def reads(self, table: Table) -> tuple[str, ...]:
+    def reads(self) -> tuple[str, ...]:
         """Return the columns of a table that scoring reads."""
-        names = {**vars(self.columns), **({} if self._reads_images(table) else {"image": ""})}
+        names = {**vars(self.columns), **({} if self._reads_images() else {"image": ""})}
         return columns_read([*names.values(), *sorted(self.cells.reads)])
 
-    def _reads_images(self, table: Table) -> bool:
+    def _reads_images(self) -> bool:
         """Return True where images may be needed; their bytes are not read for the few rows that lack a size."""
         targets = space_named(self.recipe) or (self.layout.space if self.layout else self.recipe.target_space)
         one = len({self.recipe.space, self.recipe.response_space, targets}) == 1 and "screen" not in self.recipe.needs
         if self.images is None or (one and self.diagnosis is None):
             return False
-        schema, top = table.schema, self.columns.image.partition(".")[0]
-        if schema is None or top not in schema.names or not (one or has(table, self.columns.image_size)):
+        schema, top = self.table.schema, self.columns.image.partition(".")[0]
+        if schema is None or top not in schema.names or not (one or has(self.table, self.columns.image_size)):
             return True
         from grounding_rewards.tables.arrow_rows import holds_bytes  # pyarrow, which JSON does without
 
         return not holds_bytes(schema.field(top).type)
 
-    def score(self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None) -> RecipeSlice:
+    def score(self, batch: Batch, *, groups: Sequence[Hashable] | None = None) -> RecipeSlice:
         """Score a batch; ``groups`` says which rows to compare, by a key for each row; None for those of one sample."""
         reads_extras, extras = self.recipe.reads_extras, None
         if reads_extras:  # rows of JSON may have keys that the first batch, which names the columns, lacks
-            extras = {name: batch.column(name) for name in dict.fromkeys([*table.columns, *chain(*batch.rows)])}
+            extras = {name: batch.column(name) for name in dict.fromkeys([*self.table.columns, *chain(*batch.rows)])}
         inputs = Inputs(
-            self.responses(table, batch),
+            self.responses(batch),
             self.targets(batch),
             extras=extras,
-            image_sizes=lambda read: self.image_sizes(table, batch, read, array=True),
-            model_image_sizes=self.sizes(table, batch, self.columns.model_image_size, array=True),
-            groups=(lambda _, targets, __: self.samples(table, batch, targets)) if groups is None else groups,
-            token_lengths=self.lengths(table, batch) if reads_extras else None,
+            image_sizes=lambda read: self.image_sizes(batch, read, array=True),
+            model_image_sizes=self.sizes(batch, self.columns.model_image_size, array=True),
+            groups=(lambda _, targets, __: self.samples(batch, targets)) if groups is None else groups,
+            token_lengths=self.lengths(batch) if reads_extras else None,
             box_format=self.box_format,
         )
         scored = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
         if scored.scores.errors and self.images is not None:
             scored = self._sized(self.images, batch, inputs, scored)
         if self.bad_target == "raise" and scored.scores.errors:
-            raise self.bad_target_error(table, batch, *next(iter(scored.scores.errors.items())))
-        self.diagnose(table, batch, scored)
+            raise self.bad_target_error(batch, *next(iter(scored.scores.errors.items())))
+        self.diagnose(batch, scored)
         return scored
 
-    def diagnose(self, table: Table, batch: Batch, scored: RecipeSlice) -> None:
+    def diagnose(self, batch: Batch, scored: RecipeSlice) -> None:
         """Count a batch that was scored in the diagnosis, if there is one."""
         if self.diagnosis is not None:
             self.diagnosis.add(
-                self._with_sizes(self.diagnosis, batch, scored), place=lambda row: f"{table.path}, {batch.place(row)}"
+                self._with_sizes(self.diagnosis, batch, scored), place=lambda row: self.where(batch, row)
             )
 
     def _with_sizes(self, diagnosis: Diagnosis, batch: Batch, scored: RecipeSlice) -> RecipeSlice:
@@ -247,7 +257,7 @@ class TableScorer:
         """Read targets as ``score`` does; those that cannot be read abstain."""
         return self.recipe.read_targets(targets, bad_target="abstain", warn=False, box_format=self.box_format)
 
-    def responses(self, table: Table, batch: Batch) -> Sequence[str | None]:
+    def responses(self, batch: Batch) -> Sequence[str | None]:
         """Return the column of responses, each a text or None."""
         name, rows = self.columns.response, cast(Any, batch.rows)
         if len(batch) >= VECTOR_ROWS and hasattr(rows, "text_array") and (texts := rows.text_array(name)) is not None:
@@ -263,12 +273,12 @@ class TableScorer:
                 several = isinstance(cell, list) and len(cell) > 1
                 came = f"{len(cell)} responses" if several else f"{type(cell).__name__} {cell!r:.60}"
                 raise TableError(
-                    f"{table.path}, {batch.place(row)}: {name}: got {came}; expected a string or null"
+                    f"{self.where(batch, row)}: {name}: got {came}; expected a string or null"
                     f"{', one in a row' if several else ''}{self.columns.another('response')}"
                 )
         return responses
 
-    def samples(self, table: Table, batch: Batch, targets: Targets) -> list[Hashable]:
+    def samples(self, batch: Batch, targets: Targets) -> list[Hashable]:
         """Return each row's sample, by its column, else the ``id`` of its target; one of its own without."""
         names: list[Hashable] = []
         stands_in = "id" in self.guessed
@@ -285,7 +295,7 @@ class TableScorer:
             if name is None:
                 came = "null" if sample is None else f"{sample!r:.60}"
                 raise TableError(
-                    f"{table.path}, {batch.place(row)}: {self.columns.id}: got {came}; expected the sample's name, a "
+                    f"{self.where(batch, row)}: {self.columns.id}: got {came}; expected the sample's name, a "
                     f"text or a whole number, in this column (--id-column) or as id of the target: {self.recipe.name} "
                     "compares the rollouts of one sample"
                 )
@@ -294,12 +304,12 @@ class TableScorer:
             self.on_warning(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
         return names
 
-    def lengths(self, table: Table, batch: Batch) -> list[int] | None:
+    def lengths(self, batch: Batch) -> list[int] | None:
         """Return the column of lengths in tokens, or None where no row has one."""
         name = self.columns.token_length
-        return token_lengths(batch.numbers(name), lambda row: f"{table.path}, {batch.place(row)}: {name}")
+        return token_lengths(batch.numbers(name), lambda row: f"{self.where(batch, row)}: {name}")
 
-    def sizes(self, table: Table, batch: Batch, name: str, *, array: bool = False) -> Sizes | None:
+    def sizes(self, batch: Batch, name: str, *, array: bool = False) -> Sizes | None:
         """Return a column of sizes, an ``array`` if it may be one; None where no row has one that can be used."""
         known = numbers_of(batch.rows, name, 2, texts=True)
         if known is not None and ((known >= 1) & (known <= COORDINATE_LIMIT)).all():
@@ -313,44 +323,44 @@ class TableScorer:
                 came = f"{value!r:.60}"
                 field = "image_size" if name == self.columns.image_size else "model_image_size"
                 raise TableError(
-                    f"{table.path}, {batch.place(row)}: {name}: got {came}; expected [width, height] or null"
+                    f"{self.where(batch, row)}: {name}: got {came}; expected [width, height] or null"
                     f"{self.columns.another(field)}"
                 )
             sizes.append(size)
         return sizes if any(sizes) else None
 
-    def image_sizes(self, table: Table, batch: Batch, read: Targets, *, array: bool = False) -> Sizes | None:
+    def image_sizes(self, batch: Batch, read: Targets, *, array: bool = False) -> Sizes | None:
         """Return the column of image sizes, or None where no row has one; of a guess only what targets do not say."""
-        sizes = self.sizes(table, batch, self.columns.image_size, array=array)
+        sizes = self.sizes(batch, self.columns.image_size, array=array)
         if sizes is None or "image_size" not in self.guessed or read.known_image_sizes is None:
             return sizes
         unsaid = np.isnan(read.known_image_sizes[:, 0]).tolist()
         return [size if own else None for size, own in zip(sizes, unsaid, strict=True)]
 
-    def needed_sizes(self, table: Table, batch: Batch) -> Sizes | None:
+    def needed_sizes(self, batch: Batch) -> Sizes | None:
         """Return the image sizes of a batch as ``score`` knows them: of the column, where they are needed of images."""
         read = self.read_targets(self.targets(batch))
-        sizes = self.image_sizes(table, batch, read)
+        sizes = self.image_sizes(batch, read)
         if self.images is None:
             return sizes
-        model_sizes, rows = self.sizes(table, batch, self.columns.model_image_size), len(batch)
+        model_sizes, rows = self.sizes(batch, self.columns.model_image_size), len(batch)
         ready = self.recipe.prepare(
             [None] * rows, read, image_sizes=sizes, model_image_sizes=model_sizes,
             groups=range(rows), bad_target="abstain",
         )  # fmt: skip
         return self.images.filled(batch, sizes, ready.targets.errors, self.recipe)[0]
 
-    def bad_target_error(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
+    def bad_target_error(self, batch: Batch, row: int, error: TargetError) -> TableError:
         """Return the error of one row's target, with the place of that row in the file."""
         name = value_at(batch.rows[row], self.columns.id)
         named = error.named(batch.number(row) if name is None else str(name))
         hints = [str(named)]
         if self.layout is not None:
             hints.append(f"rows were read as in {self.layout.name}; --target-column names another target")
-        if error.field.endswith("image_size") and not has(table, size := getattr(self.columns, error.field, "")):
+        if error.field.endswith("image_size") and not has(self.table, size := getattr(self.columns, error.field, "")):
             computed = ", or --pipeline, which computes it" if error.field.startswith("model") else ""
             hints.append(f"the file has no column {size!r} (--{error.field.replace('_', '-')}-column{computed})")
-        return TableError(f"{table.path}, {batch.place(row)}: {'; '.join([*hints, *fixes(error)])}")
+        return TableError(f"{self.where(batch, row)}: {'; '.join([*hints, *fixes(error)])}")
 
 
 def fixes(error: TargetError) -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, score_rows
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring, TableScorer
 from grounding_rewards.coords.spaces import SPACES, CoordSpace, convert
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.groups.spread import NO_SIGNAL, varied
@@ -86,18 +86,18 @@ class Agreement:
 
 
 def compare_recipes(
-    table: Table, one: TableScorer, other: TableScorer, *, clock: Callable[[], float], advance: Callable[[float], None]
+    table: Table, one: Scoring, other: Scoring, *, clock: Callable[[], float], advance: Callable[[float], None]
 ) -> Agreement:
     """Score the rows of a table by two recipes, and compare; memory holds one batch, and three numbers a row."""
     scorers = one.of(table), other.of(table)
     causes, rows, seconds = dict[str, int](), dict[str, list[DifferingRow]](), [0.0, 0.0]
     totals, right, valid, names = list[list[Floats]](), list[list[Bools]](), list[Bools](), list[Hashable]()
     wants = [(bool(each.recipe.needs & {"groups", "trajectories"}), each.recipe.reads_extras) for each in scorers]
-    for batch in scorers[int(wants[1] > wants[0])].batches(table, whole=True):  # which do for both
+    for batch in scorers[int(wants[1] > wants[0])].batches(whole=True):  # which do for both
         scored = list[RecipeSlice]()
         for place, scorer in enumerate(scorers):
             begin = clock()
-            scored.append(scorer.score(table, batch))
+            scored.append(scorer.score(batch))
             seconds[place] += clock() - begin
         pair = scored[0], scored[1]
         totals.append([np.where(each.scores.valid > 0, each.scores.total, 0.0) for each in pair])

@@ -28,7 +28,7 @@ from grounding_rewards.wording import percent, plural
 if TYPE_CHECKING:
     from grounding_rewards.batch.checked import ShownRow
     from grounding_rewards.batch.joining import Join
-    from grounding_rewards.batch.table_scorer import TableScorer
+    from grounding_rewards.batch.table_scorer import Scoring
     from grounding_rewards.checks.accuracy import Evaluation
     from grounding_rewards.scoring import Recipe
     from grounding_rewards.testing.audit import Earned, Screens
@@ -304,12 +304,12 @@ def _screens(file: Path, columns: Any, box_format: Any, images: Any, chosen: Map
 
 def _unanswered(
     recipe: Recipe, columns: options.FileColumns, box_format: options.BoxFormats, images: options.SizedImages
-) -> TableScorer:
+) -> Scoring:
     """Return a scorer that reads a file's targets alone."""
-    from grounding_rewards.batch.table_scorer import TableScorer
+    from grounding_rewards.batch.table_scorer import Scoring
 
     note, warn = terminal.note, terminal.warn
-    return TableScorer(recipe, columns, "abstain", box_format, images, answered=False, on_note=note, on_warning=warn)
+    return Scoring(recipe, columns, "abstain", box_format, images, answered=False, on_note=note, on_warning=warn)
 
 
 def _finding(name: str, rows: Sequence[Earned]) -> Finding | None:
@@ -398,7 +398,7 @@ def _paged(html: Path | None) -> dict[str, str]:
 
 
 def _drawn(
-    file: Path, scorer: TableScorer, join: Join, findings: Sequence[Finding], split: str | None
+    file: Path, scorer: Scoring, join: Join, findings: Sequence[Finding], split: str | None
 ) -> dict[int, ShownRow]:
     """Return the rows that findings name."""
     from grounding_rewards.batch.checked import shown_rows

@@ -117,7 +117,7 @@ def explain_score(
     if file is not None:
         table = rows.join.open(file, rows.split, rows.columns)
         scorer = rows.scorer(built, "raise", box_format).of(table)
-        case = row_of(table, row or 0, [replace(scorer, recipe=each) for each in (built, *others)])
+        case = row_of(row or 0, [replace(scorer, recipe=each) for each in (built, *others)])
     elif response is not None:
         case = replace(_case(built, response, target, group or (), sizes), box_format=box_format)
     elif built.example is not None:
@@ -131,7 +131,7 @@ def explain_score(
     elif out is not None and file is not None:
         shot = _own_screenshot(table, row or 0, scorer, built, case)
     sized = case if shot is None else _sized(built, case, shot.shape, origin)
-    origins = _origins({} if file is None else scorer.used(table), sizes, case)
+    origins = _origins({} if file is None else scorer.used(), sizes, case)
     if sized is not case:
         origins["pixel"] = f"the size of {origin}"
     gone: BrokenPipeError | None = None
@@ -156,7 +156,7 @@ def explain_score(
 def _own_screenshot(table: Table, row: int, scorer: TableScorer, recipe: Recipe, case: Case) -> Any:
     """Return the row's own screenshot (h, w, 3); None, with a note, where there is none of the shape of the screen."""
     try:
-        known, decoded = case.size(recipe), screenshot_of(table, row, scorer)
+        known, decoded = case.size(recipe), screenshot_of(row, scorer)
     except TargetError:
         return None  # no page is drawn of a target that cannot be read
     except (ConvertError, PictureError) as error:

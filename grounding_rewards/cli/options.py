@@ -31,7 +31,7 @@ from grounding_rewards.tables.training_sets import Shape, training_sets
 from grounding_rewards.targets.box_format import BoxFormat
 
 if TYPE_CHECKING:
-    from grounding_rewards.batch.table_scorer import TableScorer
+    from grounding_rewards.batch.table_scorer import Scoring
 
 _ROWS = "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, .tsv, also with .gz or .zst), Parquet (.parquet),"
 _FOLDER = "a directory of them or of `save_to_disk`"
@@ -266,12 +266,12 @@ class TargetRows:
 
     def scorer(
         self, recipe: Recipe, bad_target: str, box_format: BoxFormat | None, note: Callable[[str], None] = terminal.note
-    ) -> TableScorer:
+    ) -> Scoring:
         """Return the scorer of these rows."""
-        from grounding_rewards.batch.table_scorer import TableScorer  # which many commands do without
+        from grounding_rewards.batch.table_scorer import Scoring  # which many commands do without
 
         columns, images, warn = self.columns, self.images, terminal.warn
-        return TableScorer(recipe, columns, bad_target, box_format, images, on_note=note, on_warning=warn)
+        return Scoring(recipe, columns, bad_target, box_format, images, on_note=note, on_warning=warn)
 
 
 def _target_rows(

@@ -22,7 +22,6 @@ from grounding_rewards.cluster import Cluster, joined
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.tables.interrupting import behind
-from grounding_rewards.tables.rows import Table
 from grounding_rewards.tables.writing import write_table
 
 
@@ -54,9 +53,9 @@ def score(
     built = catalogue.recipe(recipe, **chosen)
     table = rows.join.open(file, rows.split, rows.columns)
     written(table, terminal.note)
-    scorer = rows.scorer(built, bad_target, box_format)
+    scorer = rows.scorer(built, bad_target, box_format).of(table)
     with joined(ray) as cluster:
-        summary = _write(table, out, scorer, prefix, cluster)
+        summary = _write(out, scorer, prefix, cluster)
     if as_json:
         terminal.print_json(summary)
     else:
@@ -67,9 +66,9 @@ def score(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _write(table: Table, out: Path, scorer: TableScorer, prefix: str, cluster: Cluster | None) -> dict[str, Any]:
+def _write(out: Path, scorer: TableScorer, prefix: str, cluster: Cluster | None) -> dict[str, Any]:
     parts: list[Evaluation] = []
-    total, notes, scorer = 0.0, list[str](), scorer.of(table)
+    table, total, notes = scorer.table, 0.0, list[str]()
     diagnosis = Diagnosis(scorer.recipe, command_line(scorer.columns.response), scorer.box_format)
     scorer = replace(scorer, diagnosis=diagnosis)
     new = _new(scorer.recipe, prefix, table.columns)
@@ -78,7 +77,7 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str, cluster: C
         write_table(out, like=table, new=dict(new.values()), note=notes.append) as writer,
         behind(writer.write) as write,  # files are read and written while rows are scored
     ):
-        for batch, scored in scored_on(cluster, scorer, table, new, writer):
+        for batch, scored in scored_on(cluster, scorer, new, writer):
             write(batch, scored.columns)
             parts.append(scored.evaluation)
             total += scored.total
@@ -99,7 +98,7 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str, cluster: C
         "accuracy": evaluation.accuracy,
         "parse_rate": evaluation.parse_rate,
         "reasons": dict(evaluation.reasons),
-        "columns": scorer.used(table),
+        "columns": scorer.used(),
     }
 
 

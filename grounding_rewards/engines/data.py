@@ -15,7 +15,7 @@ import pyarrow as pa
 from grounding_rewards.arrays import Ints
 from grounding_rewards.batch.rescore import renamed
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring, TableScorer
 from grounding_rewards.catalogue import recipe as recipe_named
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import ConvertError, EngineError, PoolError, TableError
@@ -97,7 +97,7 @@ def open_data(
     rows = [dict.fromkeys(table.columns), *first_rows(table)]
     read = _reading(path, rows, columns, box_format) if recipe is None or recipe.label_free else recipe
     named = replace(columns, response=NONE)
-    scorer = TableScorer(read, named, "abstain", box_format, answered=False, on_note=note, on_warning=warn).of(table)
+    scorer = Scoring(read, named, "abstain", box_format, answered=False, on_note=note, on_warning=warn).of(table)
     asked = {"instruction": instruction, "image": scorer.columns.image or None}
     if scorer.columns.image == OWN.image and OWN.image not in table.columns:  # the name of no column
         asked["image"] = None
@@ -231,14 +231,14 @@ class _Survey:
         errors = dict(read.errors)
         if recipe is not None:
             ready = scorer.recipe.prepare(
-                [None] * len(batch), read, image_sizes=scorer.image_sizes(table, batch, read),
-                model_image_sizes=scorer.sizes(table, batch, scorer.columns.model_image_size), groups=range(len(batch)),
+                [None] * len(batch), read, image_sizes=scorer.image_sizes(batch, read),
+                model_image_sizes=scorer.sizes(batch, scorer.columns.model_image_size), groups=range(len(batch)),
                 bad_target="abstain",
             )  # fmt: skip
             errors |= {row: each for row, each in ready.targets.errors.items() if not each.field.endswith("image_size")}
         self._read += len(batch) - len(errors)
         if errors and not self._error:
-            error = scorer.bad_target_error(table, batch, *next(iter(errors.items())))
+            error = scorer.bad_target_error(batch, *next(iter(errors.items())))
             self._error = str(error).removeprefix(f"{table.path}, ")
 
     def check_targets(self) -> None:

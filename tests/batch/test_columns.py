@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.columns import GUESSED, OWN, Columns, resolve
 from grounding_rewards.tables.opening import open_table
@@ -62,10 +62,10 @@ def test_each_row_may_have_its_place_in_another_column(tmp_path, recipe):
     table = open_table(write_rows(tmp_path / "in.jsonl", POLYGON, CORNER, {**CORNER, "response": "(20, 15)"}))
     notes = list[str]()
     named = gr.recipe(recipe, response_space="pixel", target_space="pixel")
-    scorer = TableScorer(named, Columns(), on_note=notes.append).of(table)
+    scorer = Scoring(named, Columns(), on_note=notes.append).of(table)
     assert notes == ["target: column polygon,gt_bbox_xywh, by its name, x y w h; --target-column names another"]
-    (batch,) = scorer.batches(table, whole=False)
-    assert [*scorer.score(table, batch).scores.acc] == [1, 1, 0]
+    (batch,) = scorer.batches(whole=False)
+    assert [*scorer.score(batch).scores.acc] == [1, 1, 0]
 
 
 def test_a_row_with_places_in_two_columns_is_a_question_and_an_error_where_both_are_named(tmp_path):
@@ -73,10 +73,10 @@ def test_a_row_with_places_in_two_columns_is_a_question_and_an_error_where_both_
     with pytest.raises(TableError, match=r"Give --target-column, polygon,gt_bbox_xywh where each row has one of them"):
         found(tmp_path, both)
     table = open_table(tmp_path / "in.jsonl")
-    scorer = TableScorer(gr.recipe("click", response_space="pixel"), Columns(target="polygon,gt_bbox_xywh")).of(table)
-    (batch,) = scorer.batches(table, whole=False)
+    scorer = Scoring(gr.recipe("click", response_space="pixel"), Columns(target="polygon,gt_bbox_xywh")).of(table)
+    (batch,) = scorer.batches(whole=False)
     with pytest.raises(TableError, match=r"row 0 .* expected one of polygon,gt_bbox_xywh in a row; --target-column"):
-        scorer.score(table, batch)
+        scorer.score(batch)
 
 
 def test_fields_and_pairs_are_guessed(tmp_path):
@@ -177,9 +177,9 @@ def test_rows_without_guesses_are_read_once(tmp_path, monkeypatch):
 
 def score(tmp_path: Path, *rows: dict[str, Any], columns: Columns | None = None) -> gr.Scores:
     table = open_table(write_rows(tmp_path / "in.jsonl", *rows))
-    scorer = TableScorer(gr.recipe("click", response_space="thousandths"), columns or Columns()).of(table)
-    (batch,) = scorer.batches(table, whole=False)
-    return scorer.score(table, batch).scores
+    scorer = Scoring(gr.recipe("click", response_space="thousandths"), columns or Columns()).of(table)
+    (batch,) = scorer.batches(whole=False)
+    return scorer.score(batch).scores
 
 
 def test_a_guessed_size_stands_in_for_that_of_the_target_alone(tmp_path):
@@ -196,9 +196,9 @@ def test_a_guessed_name_stands_in_for_that_of_the_target_alone(tmp_path):
     rows = [{"response": "(500, 500)", "target": {**target, "id": "a"}, "id": number} for number in range(3)]
     rows += [{"response": "(500, 500)", "target": target, "id": 9}]
     table = open_table(write_rows(tmp_path / "in.jsonl", *rows))
-    scorer = TableScorer(gr.recipe("click", response_space="pixel"), Columns()).of(table)
-    (batch,) = scorer.batches(table, whole=False)
-    assert scorer.samples(table, batch, scorer.read_targets(scorer.targets(batch))) == ["a", "a", "a", "9"]
+    scorer = Scoring(gr.recipe("click", response_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(whole=False)
+    assert scorer.samples(batch, scorer.read_targets(scorer.targets(batch))) == ["a", "a", "a", "9"]
 
 
 ROLES = {"response": GUESSED["response"], "target": GUESSED["target"][2:-1], "image_size": GUESSED["image-size"][:2]}

@@ -13,7 +13,7 @@ from PIL import Image
 
 import grounding_rewards as gr
 from grounding_rewards.batch.samples import Answers
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring
 from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.groups.consensus import consensus_region
@@ -32,7 +32,7 @@ def merged(
     """Write rows, and return the scores of one answer a sample, and the counts of single rollouts."""
     table = open_table(write_rows(path, *rows))
     recipe = recipe or gr.recipe("click", response_space="pixel")
-    answers = Answers(TableScorer(recipe, Columns(), **options).of(table), table, [], consensus=True)
+    answers = Answers(Scoring(recipe, Columns(), **options).of(table), [], consensus=True)
     ((_, scored),) = answers.batches()
     assert answers.singles is not None
     return scored.scores, answers.singles

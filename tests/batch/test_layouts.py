@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TableError, TargetError
 from grounding_rewards.tables.columns import Columns
@@ -66,9 +66,9 @@ def scored(tmp_path: Path, *rows: dict[str, Any], space: str = "pixel", **settin
     table = open_table(write_rows(tmp_path / "in.jsonl", *rows))
     columns = settings.pop("columns", Columns())
     recipe = gr.recipe(settings.pop("recipe", "click"), response_space=space, **options)
-    scorer = TableScorer(recipe, columns, on_note=notes.append, **settings).of(table)
-    (batch,) = scorer.batches(table, whole=False)
-    return scorer.score(table, batch).scores.acc.tolist(), notes[0] if notes else ""
+    scorer = Scoring(recipe, columns, on_note=notes.append, **settings).of(table)
+    (batch,) = scorer.batches(whole=False)
+    return scorer.score(batch).scores.acc.tolist(), notes[0] if notes else ""
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,10 @@ def test_a_benchmark_in_csv_in_the_form_of_pro(tmp_path):
         'a.png,"[700, 60, 740, 90]",icon,ios,"[1000, 500]",icon,"(745, 175)"\n'
     )
     table = open_table(path)
-    scorer = TableScorer(gr.recipe("click", response_space="thousandths"), Columns()).of(table)
-    (batch,) = scorer.batches(table, whole=False)
-    assert scorer.score(table, batch).scores.acc.tolist() == [1.0, 0.0]
-    assert scorer.used(table) == {"response": "response", "target": "bbox", "image_size": "img_size"}
+    scorer = Scoring(gr.recipe("click", response_space="thousandths"), Columns()).of(table)
+    (batch,) = scorer.batches(whole=False)
+    assert scorer.score(batch).scores.acc.tolist() == [1.0, 0.0]
+    assert scorer.used() == {"response": "response", "target": "bbox", "image_size": "img_size"}
 
 
 @pytest.mark.parametrize(("clear", "words"), [(0, "all"), (2, "all but 2")])

@@ -12,7 +12,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.batch.samples import Answers
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring
 from grounding_rewards.checks.paired import SampleScores
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.columns import Columns
@@ -30,7 +30,7 @@ def row(sample: Any = "a", response: str = HIT, **fields: Any) -> dict[str, Any]
 def by_sample(path: Path, recipe: gr.Recipe | None = None, by: tuple[str, ...] = (), **options: Any) -> SampleScores:
     table = open_table(path)
     recipe = recipe or gr.recipe("click", response_space="pixel")
-    answers = Answers(TableScorer(recipe, Columns(), **options).of(table), table, by, paired=True)
+    answers = Answers(Scoring(recipe, Columns(), **options).of(table), by, paired=True)
     assert sum(len(batch) for batch, _ in answers.batches()) > 0
     return answers.samples.scores("file")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.batch import cells as cells_of_targets
 from grounding_rewards.batch import table_scorer
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.errors import TableError
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
+from grounding_rewards.tables import layouts as cells_of_targets
 from grounding_rewards.tables.arrow_rows import ArrowRows
 from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.layouts import TargetCells
@@ -31,12 +32,14 @@ from tests.cli.command import write_rows
 BOX = {"bbox": [10, 10, 30, 20]}
 
 
-def score(path: Path, recipe: gr.Recipe, *rows: dict[str, Any], **settings: Any) -> gr.Scores:
+def score(
+    path: Path, recipe: gr.Recipe, *rows: dict[str, Any], diagnosis: Diagnosis | None = None, **settings: Any
+) -> gr.Scores:
     """Write rows, and return the scores of the one batch that they make."""
     table = open_table(write_rows(path, *rows))
-    scorer = TableScorer(recipe, Columns(), **settings).of(table)
-    (batch,) = scorer.batches(table, whole=False)
-    return scorer.score(table, batch).scores
+    scorer = replace(Scoring(recipe, Columns(), **settings).of(table), diagnosis=diagnosis)
+    (batch,) = scorer.batches(whole=False)
+    return scorer.score(batch).scores
 
 
 def voting() -> gr.Recipe:
@@ -98,8 +101,8 @@ def test_a_column_that_first_occurs_in_a_later_batch_is_among_the_extras(
     rows = [{"response": "(20, 15)", "target": BOX, **more} for more in ({}, {"bonus": 0.25})]
     table = open_table(write_rows(tmp_path / "in.jsonl", *rows))
     recipe = gr.recipe("composite", response_space="pixel", parts={"bonus": bonus})
-    scorer = TableScorer(recipe, Columns()).of(table)
-    totals = [scorer.score(table, batch).scores.total.tolist() for batch in scorer.batches(table, whole=False)]
+    scorer = Scoring(recipe, Columns()).of(table)
+    totals = [scorer.score(batch).scores.total.tolist() for batch in scorer.batches(whole=False)]
     assert totals == [[0.0], [0.25]]
 
 
@@ -128,9 +131,9 @@ def test_lists_of_arrow_are_read_as_their_values_are(tmp_path, boxes, kind, fixe
 
     def scored() -> Any:
         table = open_table(tmp_path / "in.parquet")
-        scorer = TableScorer(built, Columns(target=column), "abstain").of(table)
-        (batch,) = scorer.batches(table, whole=False)
-        scores = scorer.score(table, batch).scores
+        scorer = Scoring(built, Columns(target=column), "abstain").of(table)
+        (batch,) = scorer.batches(whole=False)
+        scores = scorer.score(batch).scores
         errors = {row: str(error) for row, error in scores.errors.items()}
         return [column.tolist() for column in (scores.total, scores.acc, scores.reason)], errors
 
@@ -172,10 +175,10 @@ def test_objects_of_boxes_and_sizes_are_read_as_their_values_are(
 
     def scored() -> Any:
         table = open_table(path)
-        scorer = TableScorer(built, Columns(target=column), "abstain").of(table)
-        (batch,) = scorer.batches(table, whole=False)
+        scorer = Scoring(built, Columns(target=column), "abstain").of(table)
+        (batch,) = scorer.batches(whole=False)
         read = scorer.read_targets(scorer.targets(batch))
-        scores = scorer.score(table, batch).scores
+        scores = scorer.score(batch).scores
         errors = {row: str(error) for row, error in scores.errors.items()}
         columns = [column.tolist() for column in (scores.total, scores.acc, scores.reason, read.image_sizes)]
         return repr((columns, errors, [*read.rows], [*scorer.targets(batch)], read.own_form, read.spaces))
@@ -222,12 +225,12 @@ def test_texts_of_boxes_and_sizes_are_read_as_each_is(tmp_path, boxes, size, odd
 
     def scored() -> Any:
         table = open_table(path)
-        scorer = TableScorer(built, Columns(target=column), "abstain").of(table)
-        (batch,) = scorer.batches(table, whole=False)
-        scores = scorer.score(table, batch).scores
+        scorer = Scoring(built, Columns(target=column), "abstain").of(table)
+        (batch,) = scorer.batches(whole=False)
+        scores = scorer.score(batch).scores
         errors = {row: str(error) for row, error in scores.errors.items()}
         columns = [column.tolist() for column in (scores.total, scores.acc, scores.reason)]
-        return repr((columns, errors, [*scorer.targets(batch)], scorer.sizes(table, batch, "image_size")))
+        return repr((columns, errors, [*scorer.targets(batch)], scorer.sizes(batch, "image_size")))
 
     one = scored()
     with pytest.MonkeyPatch.context() as patched:
@@ -245,8 +248,8 @@ def test_a_column_of_objects_is_two_arrays(tmp_path, name, space):
         pq.write_table(pa.Table.from_pylist(rows), path := tmp_path / name)
     table = open_table(path)
     target_space = "unit" if space else "pixel"
-    scorer = TableScorer(gr.recipe("click", response_space="pixel", target_space=target_space), Columns()).of(table)
-    (batch,) = scorer.batches(table, whole=False)
+    scorer = Scoring(gr.recipe("click", response_space="pixel", target_space=target_space), Columns()).of(table)
+    (batch,) = scorer.batches(whole=False)
     targets = scorer.targets(batch)
     assert isinstance(targets, Boxes)
     assert [*targets] == [{"bbox": [1, 2, 3, 4.5], "image_size": [90, 80], **space}]
@@ -254,17 +257,17 @@ def test_a_column_of_objects_is_two_arrays(tmp_path, name, space):
     assert isinstance(read.rows, Boxes)
     assert read.rows[0] == Target(bbox=(1.0, 2.0, 3.0, 4.5), image_size=(90.0, 80.0), space="pixel")
     assert read.image_sizes.tolist() == [[90.0, 80.0]]
-    assert scorer.score(table, batch).scores.acc.tolist() == [1.0]
+    assert scorer.score(batch).scores.acc.tolist() == [1.0]
 
 
 def test_sizes_that_targets_say_need_no_targets_of_their_own(tmp_path):
     target = {"bbox": [1, 2, 3, 4.5], "image_size": [90, 80]}
     table = open_table(write_rows(tmp_path / "in.jsonl", {"response": "", "target": target, "resolution": [9, 8]}))
-    scorer = TableScorer(gr.recipe("click", response_space="pixel", target_space="pixel"), Columns()).of(table)
-    (batch,) = scorer.batches(table, whole=False)
+    scorer = Scoring(gr.recipe("click", response_space="pixel", target_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(whole=False)
     read = scorer.read_targets(scorer.targets(batch)).changed(rows=())
-    assert scorer.image_sizes(table, batch, read) == [None]
-    assert scorer.image_sizes(table, batch, read.changed(known_image_sizes=None)) == [(9.0, 8.0)]
+    assert scorer.image_sizes(batch, read) == [None]
+    assert scorer.image_sizes(batch, read.changed(known_image_sizes=None)) == [(9.0, 8.0)]
 
 
 @pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
@@ -276,22 +279,22 @@ def test_objects_of_several_spaces_are_each_in_its_own(tmp_path, name):
     if name == "in.parquet":
         pq.write_table(pa.Table.from_pylist(rows), path := tmp_path / name)
     table = open_table(path)
-    scorer = TableScorer(gr.recipe("click", response_space="pixel", target_space="pixel"), Columns()).of(table)
-    (batch,) = scorer.batches(table, whole=False)
-    assert scorer.score(table, batch).scores.acc.tolist() == [1.0, 0.0, 1.0]
+    scorer = Scoring(gr.recipe("click", response_space="pixel", target_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(whole=False)
+    assert scorer.score(batch).scores.acc.tolist() == [1.0, 0.0, 1.0]
 
 
 def test_a_column_of_boxes_is_one_array(tmp_path):
     pq.write_table(pa.table({"response": ["(2, 3)"], "bbox": [[1, 2, 3, 4]]}), tmp_path / "in.parquet")
     table = open_table(tmp_path / "in.parquet")
-    scorer = TableScorer(gr.recipe("click", response_space="pixel", target_space="pixel"), Columns()).of(table)
-    (batch,) = scorer.batches(table, whole=False)
+    scorer = Scoring(gr.recipe("click", response_space="pixel", target_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(whole=False)
     targets = scorer.targets(batch)
     assert isinstance(targets, Boxes)
     assert [*targets] == [{"bbox": [1, 2, 3, 4]}]
     assert isinstance(scorer.read_targets(targets).rows, Boxes)
     assert pickle.loads(pickle.dumps(targets)) == [{"bbox": [1, 2, 3, 4]}]
-    assert scorer.score(table, batch).scores.acc.tolist() == [1.0]
+    assert scorer.score(batch).scores.acc.tolist() == [1.0]
 
 
 @pytest.mark.parametrize(("kind", "stays"), [("string", True), ("large_string", True), ("dictionary", False)])
@@ -301,9 +304,9 @@ def test_responses_of_parquet_stay_in_arrow(tmp_path: Path, kind: str, stays: bo
     targets = pa.array([BOX] * len(texts))
     pq.write_table(pa.table({"response": column, "target": targets}), tmp_path / "in.parquet")
     table = open_table(tmp_path / "in.parquet")
-    scorer = TableScorer(gr.recipe("click", response_space="pixel"), Columns()).of(table)
-    (batch,) = scorer.batches(table, whole=False)
-    scored = scorer.score(table, batch)
+    scorer = Scoring(gr.recipe("click", response_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(whole=False)
+    scored = scorer.score(batch)
     responses = scored.inputs.responses
     assert (type(responses) is Texts, getattr(responses, "is_listed", True)) == (stays, not stays)
     assert scored.scores.acc.tolist() == [float(10 <= at <= 30) for at in range(VECTOR_ROWS)]
@@ -313,7 +316,7 @@ def test_a_null_among_responses_of_parquet_is_no_text(tmp_path: Path) -> None:
     rows = [{"response": None if at == 7 else "(20, 15)", "target": BOX} for at in range(VECTOR_ROWS)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
     table = open_table(tmp_path / "in.parquet")
-    scorer = TableScorer(gr.recipe("click", response_space="pixel"), Columns()).of(table)
-    (batch,) = scorer.batches(table, whole=False)
-    scored = scorer.score(table, batch)
+    scorer = Scoring(gr.recipe("click", response_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(whole=False)
+    scored = scorer.score(batch)
     assert (scored.inputs.responses[7], scored.scores.acc[7], scored.scores.acc.sum()) == (None, 0.0, VECTOR_ROWS - 1)

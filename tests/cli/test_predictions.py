@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.table_scorer import Columns, TableScorer
+from grounding_rewards.batch.table_scorer import Columns, Scoring
 from grounding_rewards.tables.matched import MatchedTable
 from grounding_rewards.tables.opening import open_table
 from tests.cli import test_published_verdicts as published
@@ -132,12 +132,12 @@ def test_joined_rows_score_as_those_of_one_file(tmp_path, rows):
     merged = [{**samples[answer["id"]], **answer} for answer in answers] + left
     files = [write_rows(tmp_path / f"{n}.jsonl", *each) for n, each in enumerate((samples, answers, merged))]
     first, second, whole = map(open_table, files)
-    unresolved = TableScorer(catalogue.recipe("click", response_space="pixel"), Columns(id="id"))
+    unresolved = Scoring(catalogue.recipe("click", response_space="pixel"), Columns(id="id"))
     joined, expected = (
         [
             (row, scored.scores.total[n], scored.scores.acc[n], scored.scores.reason[n])
-            for batch in scorer.batches(table, whole=True)
-            for scored in [scorer.score(table, batch)]
+            for batch in scorer.batches(whole=True)
+            for scored in [scorer.score(batch)]
             for n, row in enumerate(batch.rows)
         ]
         for table in (MatchedTable(first, second), whole)

@@ -12,7 +12,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.batch import two_recipes
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring
 from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.opening import open_rows
 from tests.golden import harness
@@ -119,7 +119,7 @@ def compared(peer: str, several: list[Any], file: Path) -> Counter[tuple[str | N
         for place, line in enumerate(several)
     ]  # fmt: skip
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    scorers = [TableScorer(each, Columns(), "abstain") for each in (gr.wrap(oracle), recipe)]
+    scorers = [Scoring(each, Columns(), "abstain") for each in (gr.wrap(oracle), recipe)]
     found = two_recipes.compare_recipes(open_rows(file, None), *scorers, clock=lambda: 0.0, advance=lambda done: None)
     named = Counter[tuple[str | None, str]]()
     for cause, differing in found.examples.items():

@@ -171,7 +171,6 @@ def options_of(benchmark: Benchmark | None, recipe: Any, chosen: Mapping[str, An
 
 def evaluate_benchmark(
     benchmark: Benchmark,
-    table: Table,
     scorer: TableScorer,
     *,
     by: Sequence[str] = (),
@@ -182,15 +181,15 @@ def evaluate_benchmark(
     """Return counts of a benchmark's rows, its totals, targets that cannot be read and rows that are left out."""
     lenient = replace(scorer, bad_target="abstain")
     quiet = replace(lenient, diagnosis=None)  # what is counted are scores by the benchmark's rule
-    further = [name for name in by if name not in benchmark.names]
+    table, further = scorer.table, [name for name in by if name not in benchmark.names]
     read = [name for name in (*benchmark.columns, *further) if name in table.columns or name in further]
-    problems = Problems(lenient, table)
+    problems = Problems(lenient)
     read += [*([] if pairs is None else pairs.reads), *problems.reads]
     parts, refused, samples = list[Evaluation](), list[str](), SampleCounts(benchmark)
-    for batch in problems.left_out(lenient.batches(table, by=list(dict.fromkeys(read)), whole=False)):
-        scored = quiet.score(table, batch)
+    for batch in problems.left_out(lenient.batches(by=list(dict.fromkeys(read)), whole=False)):
+        scored = quiet.score(batch)
         scores = by_the_rule(benchmark, scored)
-        lenient.diagnose(table, batch, replace(scored, scores=scores))
+        lenient.diagnose(batch, replace(scored, scores=scores))
         if scorer.bad_target == "raise" and scores.errors:
             scores = _counted(scorer, table, batch, scores)
             refused += [
@@ -257,7 +256,7 @@ def _counted(scorer: TableScorer, table: Table, batch: Batch, scores: Scores) ->
     if not rows and len(errors) == len(batch):  # settings that are wrong, rather than the benchmark
         rows = list(errors)
     for row in rows[:1]:
-        raise scorer.bad_target_error(table, batch, row, errors[row])
+        raise scorer.bad_target_error(batch, row, errors[row])
     return replace(scores, valid=np.ones_like(scores.valid))
 
 

@@ -15,7 +15,7 @@ from msgspec import structs
 import grounding_rewards as gr
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, Total, mean_of
 from grounding_rewards.batch.benchmarks.evaluation import evaluate_benchmark, open_benchmark
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.table_scorer import Scoring
 from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.layouts import OSWORLD_G
 from tests.cli.command import write_rows
@@ -49,8 +49,8 @@ def evaluated(
     with tempfile.TemporaryDirectory() as folder:
         paths = [write_rows(Path(folder, f"{name}.jsonl"), *rows) for name, rows in files.items()]
         table = open_benchmark(benchmark, paths)
-        scorer = TableScorer(recipe, Columns(), layouts=benchmark.layouts, **options)
-        evaluation, figures, *_ = evaluate_benchmark(benchmark, table, scorer.of(table))
+        scorer = Scoring(recipe, Columns(), layouts=benchmark.layouts, **options)
+        evaluation, figures, *_ = evaluate_benchmark(benchmark, scorer.of(table))
         return SimpleNamespace(evaluation=evaluation, figures=figures)
 
 
