@@ -125,8 +125,8 @@ class Scoring:
         box_format = box_format or (layout and layout.box_format) or place_named(columns.target)[1]
         if self.image_files is not None:
             images = RowImages(self.image_files.of(table.path), columns.image, self.on_note, found.no_image)
-        known = {"columns": columns, "box_format": box_format, "layout": layout, "guessed": found.guessed}
-        return TableScorer(**{**vars(self), **known}, table=table, images=images)
+        own = vars(replace(self, columns=columns, box_format=box_format))
+        return TableScorer(**own, table=table, layout=layout, guessed=found.guessed, images=images)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -476,4 +476,6 @@ def _image(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
         chosen, _, remarks = find_columns(rows, {"image": None})
     except TableError as error:
         return "", str(error)
-    return chosen.get("image", ""), "; ".join(remarks) or "no column of a usual name holds images (--image-column)"
+    if chosen:
+        return chosen["image"], ""
+    return "", "; ".join(remarks) or "no column of a usual name holds images (--image-column)"

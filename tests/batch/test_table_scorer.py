@@ -23,6 +23,7 @@ from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from grounding_rewards.tables import layouts as cells_of_targets
 from grounding_rewards.tables.arrow_rows import ArrowRows
 from grounding_rewards.tables.columns import Columns
+from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.layouts import TargetCells
 from grounding_rewards.tables.opening import open_table
 from grounding_rewards.targets.target import Target
@@ -320,3 +321,12 @@ def test_a_null_among_responses_of_parquet_is_no_text(tmp_path: Path) -> None:
     (batch,) = scorer.batches(whole=False)
     scored = scorer.score(batch)
     assert (scored.inputs.responses[7], scored.scores.acc[7], scored.scores.acc.sum()) == (None, 0.0, VECTOR_ROWS - 1)
+
+
+def test_a_null_in_a_guessed_column_of_images_is_no_lack_of_a_column(tmp_path: Path) -> None:
+    row = {"response": "(20, 15)", "target": {"bbox": [10, 10, 30, 20]}}
+    rows = [{**row, "image": "a.png", "image_size": [100, 100]}, {**row, "image": None, "image_size": None}]
+    recipe = gr.recipe("click", response_space="thousandths")
+    with pytest.raises(TableError, match=r"row 1 .* image: got nothing; expected a path") as caught:
+        score(tmp_path / "in.jsonl", recipe, *rows, image_files=ImageFiles())
+    assert "no column of a usual name" not in str(caught.value)
