@@ -33,6 +33,7 @@ from grounding_rewards.parsing.candidates import (
     tables_in,
     tags_in,
 )  # fmt: skip
+from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.objects import (
     COMPACT_SIGNS,
     KEYS,
@@ -103,12 +104,12 @@ class AnyForm(Form):
             if usual.sign in text and not (usual.guards and len(text) > _SENTENCES) and (act := usual.act(text)):
                 return self._index(usual.form), True, (self._spelled(act),)
         if not _MARKS.search(text) and not compiled(_MARKED).search(text):
-            return (0, True, (REFUSED,)) if self._refused(answer_of(text)) else NOTHING
+            return (0, True, (REFUSED,)) if self._refused(self._answer_of(text)) else NOTHING
         return self.careful(text, answers)
 
     def careful(self, text: str, answers: Answers) -> Answered:
         """Read a text without its usual forms, which say the same in less time."""
-        text = answer_of(text)
+        text = self._answer_of(text)
         if self._refused(text):
             return 0, True, (REFUSED,)
         found = [each for each in self._candidates(text) if not self.only or each.form in self.only]
@@ -117,6 +118,13 @@ class AnyForm(Form):
         ):
             return -1, self._begun(text), ()  # cut off, and nothing says what would have come
         return self._counted(text, _joined(found), answers)
+
+    def _answer_of(self, text: str) -> str:
+        """The part of a text that can hold the answer; without turns that the model made up behind one."""
+        if "Human:" in text or "USER:" in text:
+            own = _NEXT.split(text, maxsplit=1)[0]
+            text = own if not _TURNS.search(own) and self._candidates(own) else text
+        return answer_of(text)
 
     def _refused(self, text: str) -> bool:
         return bool(self.refusal and self.refusal.one(text, "first")[2])
@@ -189,7 +197,7 @@ class AnyForm(Form):
         """All answers of a text, in order."""
         spans = sorted(self._spans(text), key=_by_place)
         if not text.isascii():  # what an action types stays as it is written
-            wide, text = text, text.translate(_WIDE)
+            wide, text = text, text.translate(_WIDE).replace("横坐标", "  x").replace("纵坐标", "  y")
             if text != wide and all([span.form == "tool" for span in spans]):  # noqa: C419 (faster so)
                 spans = sorted(self._spans(text), key=_by_place)
         if "px" in text or "\\right" in text:
@@ -391,7 +399,14 @@ def answer_of(text: str) -> str:
         text = text.rpartition(LINK)[2].partition("</link>")[0]
     if _THOUGHTS.match(text) and (action := _ACTION.search(text)):
         text = text[action.end() :]
-    return without_end(text)
+    text = without_end(text)
+    if text[:1] in _AROUND_ALL and _MARKS.search(text) and text[-1] == text[0]:  # an answer in quotes
+        said = read_json(text) if text[0] == '"' and "\\" in text else None
+        text = said if isinstance(said, str) else text[1:-1] if text.count(text[0]) == 2 else text
+    return text
+
+
+_AROUND_ALL = ('"', "'", "`")
 
 
 def _last(text: str, pattern: re.Pattern[str]) -> str:

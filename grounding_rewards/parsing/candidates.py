@@ -128,8 +128,11 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     near = text[candidate.begin : candidate.begin + _NEAR] if spoken or candidate.library else ""
     if near and any([sign in front or sign in near for sign in _NEGATIONS]):  # noqa: C419 (faster so)
         called = _NO_NAME.split(near, maxsplit=1)[0]
-        if _NEGATED.search(_QUOTED.sub("", front) + called):
+        spoken = _QUOTED.sub("", front) + called
+        denied = [*_DENIED.finditer(spoken)]
+        if _is_denied(spoken, denied, text[candidate.end : candidate.end + _NEAR]):
             return candidate._replace(form="tool")
+        front = _DENIED.sub(", ", front) if denied else front
     if act.name:
         return candidate
     if kind := _foreign_action(front, text[candidate.end : candidate.end + _NEAR]):
@@ -148,6 +151,8 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
         word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front[-_NEAR:])
         if word and word[1].lower() not in _NOUNS and not is_known(word[1]):
             return candidate._replace(act=Act(word[1], act.place))
+    if " to " in front and _PURPOSE.search(front):
+        return candidate
     verb = _SENTENCE.search(front)  # "Double-click the icon at (5, 6)"
     if verb and not (_LABEL.search(front, 0, verb.start()) and _QUOTE.search(verb[0])):
         said = next(filter(None, verb.groups()))
@@ -162,6 +167,21 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     (kind, opens), *others = kinds.items()
     alone = not (others or opens) and (kind == "hover" or is_click(kind))  # the others need more than a place
     return candidate._replace(act=act._replace(name=kind) if alone else None)
+
+
+def _is_denied(front: str, denied: list[re.Match[str]], behind: str) -> bool:
+    """Return True where the place belongs to what a sentence tells not to do, or to the other side of a contrast.
+
+    The last verb governs the place; but where another one comes before it, as in "Choose No, don't touch my files",
+    that is what to do.
+    """
+    last = denied[-1][0] if denied and denied[-1].end() == len(front) else ""
+    if not last and (_CONTRAST.search(front) or (_CORRECTED.search(front) and _BUT.match(behind))):
+        return True
+    if not (last or _IN_PLACE_OF.search(front) or _PASSIVE.match(behind)):
+        return False
+    orders = _ORDER.findall(_DENIED.sub("", _SENTENCE_END.split(front)[-1]).lower())
+    return {*orders} <= {*_ORDER.findall(last.lower())}
 
 
 _FAR, _NEAR = 200, 80
@@ -309,22 +329,52 @@ _SENTENCE = on_use(
 )
 """An action that a sentence tells to do, up to the place."""
 _QUOTED = re.compile("""(?<![A-Za-z])["'“`«「][^"'”`»」]*(?:["'”`»」]|$)""")
-_NEGATIONS = ("not", "n't", "n’t", "ever", "NOT", "NEVER", "不", "别", "別", "勿")
-_NEGATED = on_use(
-    r"(?:(?<!why )(?<!Why )(?<!did )(?<!does )(?<![a-z] Do )not|(?<!did)(?<!does)(?<![a-z] Do)n['’]t"
-    r"|[Nn]ever|NOT|NEVER)"
-    r"(?:\.[A-Za-z_]+|[ ]+(?:ever )?(?:(?:double|triple|left|right|middle|long)[ -]?)?"
-    r"(?:click|tap|press|select|touch|type|scroll|drag|swipe|hover|CLICK|TAP|PRESS)(?![A-Za-z])"
-    r"(?:(?![ \t](?:but|and|or|then|except|instead|only|than|until|before|as|if|else|since|because|so)(?![A-Za-z]))"
-    r"[^.!?,;:\n(\[{<])*)$"
-    r"|(?:(?<![特分区區识識级級个個])[别別]|(?<!不[得能可])不|勿)[要能应應该該可再去]*"
-    r"(?:[点點] ?|(?:点击|點擊|单击|單擊)[^.!?,;:。，；\n(\[{<]*)$"
+_NEGATIONS = (
+    "not",
+    "Not",
+    "n't",
+    "n’t",
+    "ever",
+    "NOT",
+    "NEVER",
+    "void",
+    "nstead of",
+    "ather than",
+    "ithout",
+    "不",
+    "别",
+    "別",
+    "勿",
 )
-"""An action that a sentence tells not to do, up to the place; "Tap on Don't drag" has a label of that name."""
+_PRESS = (
+    f"(?:(?:{either_case('double|triple|left|right|middle|long')})[ -]?)?"
+    f"(?:{either_case('click|tap|press|select|touch|typ|scroll|drag|swip|hover|choos')})"
+)
+_ORDER = on_use(f"(?<![A-Za-z]){_PRESS}(?=(?:e|[a-z]*ing)?(?![A-Za-z]))")
+_DENIED = on_use(
+    r"(?:(?:(?<!why )(?<!Why )(?<!did )(?<!does )(?<![a-z] Do )not|(?<!did)(?<!does)(?<![a-z] Do)n['’]t|[Nn]ever|NOT"
+    rf"|NEVER)(?:\.[A-Za-z_]+|[ ]+(?:ever |to )?{_PRESS}e?|[ ]+(?:ever )?be {_PRESS}[a-z]*ed)"
+    rf"|(?:[Aa]void|[Ii]nstead of|[Rr]ather than|[Ww]ithout)[ ]+{_PRESS}[a-z]*ing)(?![A-Za-z])"
+    r"(?:(?![ \t](?:but|and|or|then|except|instead|only|than|until|before|as|if|else|since|because|so)(?![A-Za-z]))"
+    r"[^.!?,;:\n(\[{<>→])*(?::[ \t\n*`]*$)?"
+    r"|(?:(?<![特分区區识識级級个個])[别別]|(?<!不[得能可])不|勿)[要能应應该該可再去]*"
+    r"(?:[点點] ?|(?:点击|點擊|单击|單擊)[^.!?,;:。，；\n(\[{<]*)(?::[ \t]*)?$"
+)
+"""An action that a sentence tells not to do, with its object."""
+_OTHER = r"[^.!?,;:\n()\[\]{}<>]*$"
+_CONTRAST = on_use(rf"(?:^|[)\]}}>])[\"'*`]*,?[ ](?:and |but )?(?:not|instead of|rather than)(?![A-Za-z]){_OTHER}")
+_CORRECTED, _BUT = on_use(rf"(?:[Nn]ot|n['’]t)[ ]{_OTHER}"), re.compile("[\"'*`]*,? but ")
+_IN_PLACE_OF = on_use(rf"(?:^|[.!?,;:\n])[ ]*(?:[Ii]nstead of|[Rr]ather than)[ ]{_OTHER}")
+_PASSIVE = on_use(rf"[^.!?,;:\n()]*(?:not|n['’]t|never) be {_PRESS}[a-z]*ed(?![A-Za-z])")
 _CLICKED = on_use(
     f"(?<![A-Za-z])(?<!the )(?:{either_case('(?:left[ -])?(?:click(?:ing)?|tap(?:ping)?|select(?:ing)?)')})(?![A-Za-z])"
 )
 _LABEL = on_use(rf"""{_CLICKED.pattern}[^.!?\n(\[{{<"'“`]*["'“`]$""")
+_PURPOSE = on_use(
+    rf"{_CLICKED.pattern}[^.!?,\n(\[{{<]*[ \t]to (?:{either_case('type|enter|write|scroll')})(?![A-Za-z])"
+    r"[^.!?,\n(\[{<]*$"
+)
+"""An action that a click is for: click the box to type a name."""
 _QUOTE = re.compile("""["'”`](?![A-Za-z])""")
 """Begin and end of a label that a click is on: click the "Type a message" field."""
 _THEN_CLICK = on_use(rf"(?:[ \t]*(?:,|and|then|to)){{0,3}}[ \t]*{_CLICKED.pattern}")
@@ -353,7 +403,7 @@ FOREIGN_STEMS = (
 )  # fmt: skip
 """Parts of those in Latin letters; a text in these letters that has none of them has none of the words."""
 _FOREIGN = on_use(
-    f"(?<! d[aeou] )(?:{'|'.join(_FOREIGN_WORDS.values())})"
+    f"(?<! d[aeou] )(?<! for )(?:{'|'.join(_FOREIGN_WORDS.values())})"
     "(?![ -]?(?:men[uüú]|geschw|メニュー|메뉴|меню|菜单|選單|[框条栏块法速]))"
 )
 _CLICK = on_use("click|klick|tipp|cli[cq]|toque|наж|щ[её]лк|клик|クリック|タップ|클릭|탭|[点點]|[单單轻][击擊]")
@@ -361,6 +411,7 @@ _LABELLED = on_use(
     "(?:(?:klick|tipp)[a-z]*(?: sie)? auf|(?:cliquez|appuyez) sur|cli[ck] en|(?:clique|toque) (?:em|n[ao])|наж[а-я]+ на"
     "|щ[её]лк[а-я]+ по|[点點单單][击擊])(?:(?! (?:und|dann|et|puis|y|e|и|затем) )[^,;，；、并並后後再])*$"
 )
+_LATIN_NAME = re.compile("(?<=[a-zé] )(?:Double-[Cc]lic|Clic [Dd]roit|Doble [Cc]lic|Clic [Dd]erecho)(?! sur| en)")
 _SENTENCE_END, _CLAUSE_END = re.compile(r"[.!?。\n(\[{<]"), re.compile(r"[.!?。\n(\[{<,;，；、]")
 
 
@@ -370,7 +421,7 @@ def _foreign_action(front: str, behind: str) -> str:
     A plain click between the word and the place is what is meant, and so is one before a word behind the place, and
     one on what has the word in its name.
     """
-    front, behind = front.lower(), behind.lower()
+    front, behind = _LATIN_NAME.sub("", front).lower(), behind.lower()
     if (front + behind).isascii() and not any([stem in front or stem in behind for stem in FOREIGN_STEMS]):  # noqa: C419
         return ""
     before, meant = "", _QUOTED.sub("", _SENTENCE_END.split(front)[-1])
@@ -492,10 +543,13 @@ _TABLE = on_use(
 )
 
 
+_UNIT = re.compile(r"\([^()|]*\)")  # x (px)
+
+
 def tables_in(text: str, begin: int) -> Iterator[Candidate]:
     """Rows of Markdown tables that have x and y, or corners, in columns of their own."""
     for table in _TABLE.finditer(text, begin):
-        head = "".join(table[1].lower().split())
+        head = _UNIT.sub("", "".join(table[1].lower().split()))
         rows = table[2].split("\n")[1 : 2 * MOST] if "|x|" in head or "|x1|" in head else ()
         acts = [act_of(dict(zip(head.split("|"), row.split("|"), strict=False))) for row in rows]
         opened = opened_between(text, begin, table.start())

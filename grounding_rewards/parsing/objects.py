@@ -148,6 +148,7 @@ _CENTRES = (("cx", "cy"), ("center_x", "center_y"), ("click_x", "click_y"))
 _STARTS = (("start_x", "start_y"), ("from_x", "from_y"), ("startX", "startY"))
 _ENDS = (("destination_x", "destination_y"), ("end_x", "end_y"), ("to_x", "to_y"), ("endX", "endY"), ("x2", "y2"))
 _FORMATS = ("format", "box_format", "bbox_format")
+_XYWH = ("coco", "ltwh")
 _END_ALONE = ("left_click_drag", "dragTo", "drag_to", "mouse_drag")
 _INFINITY = float("inf")
 
@@ -173,6 +174,7 @@ def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any], name: str) -> t
     if place and len(place) == 4:
         said = next((item[key] for key in _FORMATS if isinstance(item.get(key), str)), "")
         written = "".join(filter(str.isalpha, said)).lower()
+        written = "xywh" if written in _XYWH else written
         place = corners(place, BoxFormat(written)) if written in [*BoxFormat] else place
     to = place_of(end) if end and not isinstance(end, str) else ()
     if place is None or to is None:
@@ -278,7 +280,7 @@ MAY_BE_WORDS = frozenset({"element", "target", "location", "center", "end", "to"
                           "pos", "at"})  # fmt: skip
 _WRAPPERS = frozenset({"action", "Action", "function", "arguments", "parameters", "args", "input", "params", "kwargs",
                        "action_parameters", "action_params", "action_args", "action_input", "tool_call",
-                       "functionCall", "function_call", "toolUse", "tool_use"})  # fmt: skip
+                       "functionCall", "function_call", "toolUse", "tool_use", "next_action"})  # fmt: skip
 _REPLACED = frozenset({"action", "Action", "function"})
 _LEVELS = 4  # objects inside objects that are opened; models nest two or three
 _STRINGS = ("direction", "button", "app", "status")

@@ -62,14 +62,12 @@ POINT_PAIR = form(
 _PROSE = r"[^()\[\]{}<>0-9:=`|]*"
 _VERBS = (
     "drag", "scroll", "swipe", "slide", "hover", "type", "typing", "move", "mouse", "write", "input", "fill",
-    "action", "function", "triple", "right", "middle", *FOREIGN_STEMS,
+    "action", "function", "triple", "right", "middle", "not ", "n't ", "n’t ", "never ", "avoid", "instead of",
+    "rather than", "without", *FOREIGN_STEMS,
 )  # fmt: skip
 """Words, small, whose presence in prose tells of more than its sole place."""
 _SIZES = either_case("size|resolution|dimensions?|max(?:imum)?[ _](?:x ?, ?y|coordinates)")
-_MORE = (
-    rf"(?:[Nn]o|n['’])t |[Nn]ever |NOT |NEVER |{either_case('enter')}[ \t]+[\"'“`]"
-    rf"|(?:{_SIZES})(?: is| are| of)?[^A-Za-z0-9]*[(\[]"
-)
+_MORE = rf"{either_case('enter')}[ \t]+[\"'“`]|(?:{_SIZES})(?: is| are| of)?[^A-Za-z0-9]*[(\[]"
 _GUARDS = (
     rf"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]|{_MORE}",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
