@@ -512,30 +512,23 @@ def _joined(found: list[Candidate]) -> list[Candidate]:
 
 
 def _same(one: Candidate, other: Candidate) -> bool:
-    """Return True for the same place of the same action, or of one that is not named there."""
-    if one.act is None or other.act is None or not one.act.place or not _at_one_place(one.act.place, other.act.place):
+    """Return True for one place, or a box and its centre, of the same action, or of one that is not named there."""
+    if one.act is None or other.act is None or not one.act.place:
         return False
-    if one.act.arguments != other.act.arguments and one.act.name and other.act.name:
+    point, box = sorted((one.act.place, other.act.place), key=len)
+    if point != box and not (len(box) == 4 and point == ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)):
         return False
     names = {canonical(one.act.name), canonical(other.act.name)}
-    return len(names) == 1 or "" in names
-
-
-def _at_one_place(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    """Return True for the same point or box, and for a box and its centre."""
-    point, box = sorted((one, other), key=len)
-    return one == other or (len(box) == 4 and point == ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2))
+    return "" in names or (len(names) == 1 and one.act.arguments == other.act.arguments)
 
 
 def _together(one: Candidate, other: Candidate) -> Candidate | None:
     """Join a text that is written and the Enter behind it: it types a line break."""
     if one.act is None or other.act is None or canonical(one.act.name) != "type" or other.act.place:
         return None
-    if normalised(other.act.name, other.act.arguments)[0] != "enter" or not isinstance(
-        one.act.arguments.get("text"), str
-    ):
+    text = one.act.arguments.get("text")
+    if not isinstance(text, str) or normalised(other.act.name, other.act.arguments)[0] != "enter":
         return None
-    text = one.act.arguments["text"]
     return one._replace(end=other.end, act=one.act._replace(arguments={**one.act.arguments, "text": f"{text}\n"}))
 
 

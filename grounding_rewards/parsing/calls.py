@@ -163,9 +163,9 @@ def _value(key: str, text: str, quoted: bool) -> Any:
     if key in _PLACES and not (key == "to" and quoted and text in _DIRECTIONS):  # to='up' is a direction
         return _numbers(text) or (text if key in MAY_BE_WORDS else _UNREAD)
     if quoted:
-        return _ESCAPE.sub(_escaped, text) if "\\" in text else text
-    if _NUMBER.fullmatch(text):
-        return _numeral(text)
+        return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[0]), text) if "\\" in text else text
+    if _NUMBER.fullmatch(text):  # more digits may go beyond COORDINATE_LIMIT, to which ``number`` clips them
+        return int(text) if len(text) <= 12 and "." not in text else number(text)
     if text in _WORDS:
         return _WORDS[text]
     if text[:1] == "[" and ("'" in text or '"' in text):
@@ -173,19 +173,10 @@ def _value(key: str, text: str, quoted: bool) -> Any:
     return _numbers(text) or (text if key or text in _DIRECTIONS else _UNREAD)
 
 
-def _numeral(text: str) -> int | float:
-    # More digits may go beyond COORDINATE_LIMIT, to which ``number`` clips them.
-    return int(text) if len(text) <= 12 and "." not in text else number(text)
-
-
 def _numbers(text: str) -> list[float] | None:
     """Return the numbers of a place, in any brackets or tags; None if the text is no place."""
     place = written_place(text)
     return None if place is None else [*place]
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return _ESCAPED.get(match[1], match[0])
 
 
 def _add_plain(name: str, plain: list[Any], item: dict[str, Any], library: bool) -> bool:

@@ -362,8 +362,11 @@ _DENIED = on_use(
 )
 """An action that a sentence tells not to do, with its object."""
 _OTHER = r"[^.!?,;:\n()\[\]{}<>]*$"
-_CONTRAST = on_use(rf"(?:^|[)\]}}>])[\"'*`]*,?[ ](?:and |but )?(?:not|instead of|rather than)(?![A-Za-z]){_OTHER}")
-_CORRECTED, _BUT = on_use(rf"(?:[Nn]ot|n['’]t)[ ]{_OTHER}"), re.compile("[\"'*`]*,? but ")
+_CONTRAST = on_use(
+    rf"(?:^|[)\]}}>])[\"'*`]*,?[ ](?:and |but )?(?:not|instead of|rather than)(?![A-Za-z]){_OTHER}"
+    rf"|[)\]}}],而?不是{_OTHER}"
+)
+_CORRECTED, _BUT = on_use(rf"(?:(?:[Nn]ot|n['’]t)[ ]|不是){_OTHER}"), re.compile("[\"'*`]*(?:,? but |, ?而?是)")
 _IN_PLACE_OF = on_use(rf"(?:^|[.!?,;:\n])[ ]*(?:[Ii]nstead of|[Rr]ather than)[ ]{_OTHER}")
 _PASSIVE = on_use(rf"[^.!?,;:\n()]*(?:not|n['’]t|never) be {_PRESS}[a-z]*ed(?![A-Za-z])")
 _CLICKED = on_use(
@@ -395,10 +398,14 @@ _FOREIGN_WORDS = {
         ("hover", "悬停|懸停"), ("swipe", "滑动|滑動"), ("scroll", "滚动|滾動"), ("drag", "拖动|拖動|拖拽"),
         ("type", "输入|輸入"),
     )},
+    "no_action": "(?:ne (?:cliqu|appuy)[a-z]* pas|no (?:hagas?|hacer) (?:doble )?clic|nicht (?:klick|tipp)"
+    "|(?:klick|tipp)[a-z]*(?: sie)? nicht|não (?:clique|toque)|non (?:clicca|fare clic)"
+    "|не (?:нажима|щ[её]лка|клика)|(?:クリック|タップ)しないで|클릭하지)[^,;]*$",
 }  # fmt: skip
 """Words of other languages for actions, in small letters; those of Chinese that are no presses begin a clause."""
 FOREIGN_STEMS = (
     "double", "doppel", "zweimal", "doble", "duplo", "duas", "deux", "rechts", "rechte", "droit", "derecho", "direito",
+    "ne cliqu", "no haga", "nicht", "não clique", "non clicc",
     "lange", "longo", "larga", "largo", "gedr", "appu", "mant", "press", "segu",
 )  # fmt: skip
 """Parts of those in Latin letters; a text in these letters that has none of them has none of the words."""
@@ -494,10 +501,6 @@ _TAGS_OF_PLACES = frozenset({
 })  # fmt: skip
 
 
-def _named_by(tag: str) -> str:
-    return tag if is_known(tag) and tag.lower() not in _TAGS_OF_PLACES else ""
-
-
 _ATTRIBUTE = re.compile(r"""([A-Za-z_0-9]+)=(["'])([^"'<>]*)["']""")
 _AXIS = on_use(rf"""[xy][0-9]{{0,3}}=["']({NUMBER})["']""")
 _INDEX = re.compile("[0-9]+")
@@ -526,7 +529,8 @@ def _of_tag(match: re.Match[str]) -> tuple[str, list[Act | None]]:
         if groups["patches"]:  # their centres, in patches from the left and the top
             place = tuple([side + 0.5 for index in place for side in (index % _PATCHES, index // _PATCHES)])
         return "location_tokens", [Act("", place) if len(place) == 4 else None]
-    named = _named_by(tag or element or "")
+    named = tag or element or ""
+    named = named if is_known(named) and named.lower() not in _TAGS_OF_PLACES else ""
     if element:
         item: dict[str, Any] = {key: value for key, _, value in _ATTRIBUTE.findall(groups["attributes"])}
         act = act_of({"action": named, **item} if named else item)
@@ -690,12 +694,6 @@ _SOLE_LINE = on_use(
 )
 
 
-def _is_open(match: re.Match[str]) -> bool:
-    """Return True where the place behind a name lacks a closing bracket, as it does where a line is cut off."""
-    place = match[0][match.end("name") - match.start() :] if match["name"] else ""
-    return sum(map(place.count, "[(")) > sum(map(place.count, "])"))
-
-
 def _act_of_line(match: re.Match[str]) -> Act | None:
     word, typing, direction = match["word"], match["typing"], match["direction"]
     if word:
@@ -729,8 +727,10 @@ def lines_in(text: str) -> Iterator[Candidate]:
         if not written:
             called = match["name"] and line[match.end("name")] == "("
             if not called and (act := _act_of_line(match)):
-                in_tag = "<answer>" in body and last.isdigit() and text.find("</answer>", begin) < 0
-                yield Candidate(begin, position - 1, "action_os_atlas", None if in_tag or _is_open(match) else act)
+                place = body[match.end("name") :] if match["name"] else ""
+                cut = sum(map(place.count, "[(")) > sum(map(place.count, "])"))
+                cut |= "<answer>" in body and last.isdigit() and text.find("</answer>", begin) < 0
+                yield Candidate(begin, position - 1, "action_os_atlas", None if cut else act)
         elif is_known(written) and canonical(written) in _TYPES and written.islower():
             key = "app" if canonical(written) == "open_app" else "text"
             yield Candidate(begin, position - 1, "action_os_atlas", Act(written, (), {key: match["argument"]}))

@@ -76,21 +76,15 @@ def decoded(text: str) -> Any:
     try:
         return read_literal(text)
     except LiteralError:
-        value = _with_apostrophes(text)
+        value = _json(_LOOSE.sub(_in_json, text)) if text.count("{") == 1 and "'" in text else None
     try:
         return read_json5(text) if value is None else value
     except LiteralError:
         return None
 
 
-def _with_apostrophes(text: str) -> Any:
-    """Return the value of an object with apostrophes inside single quotes: a text ends where the object continues."""
-    if text.count("{") != 1 or "'" not in text:
-        return None
-    return _json(_LOOSE.sub(_in_json, text))
-
-
 def _in_json(match: re.Match[str]) -> str:
+    """A string of an object with apostrophes inside single quotes, which ends where the object continues."""
     return match[0] if match[1] is None else json.dumps(match[1].replace("\\'", "'"))
 
 

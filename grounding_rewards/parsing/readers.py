@@ -346,17 +346,8 @@ LAST_PLACE = Form("last_place", read=read_last_place, signs=("(", "["), usual=(r
 
 def one_line_answer(text: str) -> str | None:
     """Return what the first pair of answer tags on one line holds, in time that grows as the text does."""
-    opened, closed = text.find("<answer>"), 0
-    while opened >= 0:
-        inside = opened + len("<answer>")
-        closed = closed if closed >= inside else text.find("</answer>", inside)
-        if closed < 0:
-            return None
-        end = text.find("\n", inside, closed)
-        if end < 0:
-            return text[inside:closed]
-        opened = text.find("<answer>", end)
-    return None
+    held = [tag_text(line, "answer") for line in text.split("\n") if "<answer>" in line]
+    return next((answer for answer in held if answer is not None), None)
 
 
 def whole_pair(text: str) -> tuple[float, float] | None:

@@ -144,7 +144,9 @@ class Form:
         except GroundingRewardsError:
             raise
         except (Exception, SystemExit) as error:  # SystemExit, too: code of a plugin must not end the run
-            raise _failed(self, error, text) from error
+            failure = DialectError(f"dialect {self.name!r} raised {type(error).__name__}: {error} on {text!r:.80}")
+            failure.term = self
+            raise failure from error
         return (0, True, acts) if acts else (-1, bool(self.signs), ())
 
     def _policy(self, found: Iterable[Act | Place] | None, answers: Answers) -> list[Act]:
@@ -278,12 +280,6 @@ class TaggedDialect:
             return index, True, acts
         several = (Act(""),) * alike if answers == "only" else ()
         return -1, f"<{self.tag}>" in text, several
-
-
-def _failed(dialect: Any, error: BaseException, text: str) -> DialectError:
-    failure = DialectError(f"dialect {dialect.name!r} raised {type(error).__name__}: {error} on {text!r:.80}")
-    failure.term = dialect
-    return failure
 
 
 def _as_place(place: Any) -> tuple[float, ...]:
