@@ -128,9 +128,9 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     near = text[candidate.begin : candidate.begin + _NEAR] if spoken or candidate.library else ""
     if near and any([sign in front or sign in near for sign in _NEGATIONS]):  # noqa: C419 (faster so)
         called = _NO_NAME.split(near, maxsplit=1)[0]
-        spoken = _QUOTED.sub("", front) + called
-        denied = [*_DENIED.finditer(spoken)]
-        if _is_denied(spoken, denied, text[candidate.end : candidate.end + _NEAR]):
+        sentence = _QUOTED.sub("", front) + called
+        denied = [*_DENIED.finditer(sentence)]
+        if _is_denied(sentence, denied, text[candidate.end : candidate.end + _NEAR]):
             return candidate._replace(form="tool")
         front = _DENIED.sub(", ", front) if denied else front
     if act.name:
