@@ -206,14 +206,17 @@ class Comparison(Struct, frozen=True, eq=False):
         return nearer > farther and enough and self._plausible(other)
 
     def _plausible(self, other: Outcome) -> bool:
-        """Return True where it hits more, or as often within chance.
+        """Return True where it hits more, or as often within chance; clearly more, where both sides change their space.
 
-        Boxes of another format may instead lie inside the screen clearly more often: wrong ones may be large, so that
-        all answers hit.
+        Both sides may share any space, and the smaller a screen is to them, the more their hits seem to say. Boxes of
+        another format may instead lie inside the screen clearly more often: wrong ones may be large, so that all
+        answers hit.
         """
         more = bool(other.hits.sum() > self.declared.hits.sum())
+        gained, lost = self._votes(other.hits.astype(np.float64) - self.declared.hits)
+        if {"target_space"} < other.trial.settings.keys():
+            return sign_test(gained, lost) < _ALIKE
         if "box_format" not in other.trial.settings:
-            gained, lost = self._votes(other.hits.astype(np.float64) - self.declared.hits)
             return more or (sign_test(lost, gained) >= _ALIKE and not other.trial.fitted)
         outside, before = other.landing.outside, self.declared.landing.outside
         inside = outside.mean() <= _STRAY and sign_test(*self._votes(before.astype(np.float64) - outside)) < LEVEL

@@ -237,6 +237,19 @@ def test_a_model_that_is_merely_bad_raises_no_alarm(kind):
         assert fit.better is None, (seed, str(fit))
 
 
+@pytest.mark.parametrize("declared", [PIXEL, MODEL])
+@pytest.mark.parametrize("unread", [0, 60])
+def test_pixels_of_a_small_screen_are_no_thousandths_of_answers_and_of_targets(declared, unread):
+    world = World(samples=200)
+    world.screens, world.seen = np.full((200, 2), (640.0, 480.0)), np.full((200, 2), (644.0, 476.0))
+    corners = world.rng.random((200, 2)) * (600, 440)
+    world.boxes = np.hstack([corners, corners + 25])
+    aimed = corners + 12.5 + world.rng.normal(0, 3.75, (200, 2))
+    clicks = np.where((world.rng.random(200) < 0.3)[:, None], aimed, world.rng.random((200, 2)) * world.screens)
+    fit = world.fit(click(declared), ["nowhere"] * unread + world.said(clicks, declared)[unread:])
+    assert (fit.better, fit.hits > 40) == (None, True)
+
+
 def test_the_rollouts_of_one_sample_count_once():
     # 256 rows, but 8 samples: 8 tosses of a fair coin are no proof.
     few, many = World(samples=8, per_sample=32), World(samples=32, per_sample=8)
