@@ -31,8 +31,10 @@ from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, 
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.tables.rows import Batch, Note, Table, column_of, first_rows, joined
 from grounding_rewards.tables.sample_ids import plain
-from grounding_rewards.tables.training_sets import Shape
-from grounding_rewards.targets.box_format import BoxFormat
+from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
+from grounding_rewards.targets.box_format import BoxFormat, as_box_format
+
+_BY_DEFAULT, _FILES = Columns(), ImageFiles()
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,27 +79,27 @@ class Data:
 def open_data(
     path: Path,
     *,
-    split: str | None,
-    encoding: str | None,
-    shape: Shape,
-    columns: Columns,
-    instruction: str | None,
+    split: str | None = None,
+    encoding: str | None = None,
+    shape: Shape = BY_FIELDS,
+    columns: Columns = _BY_DEFAULT,
+    instruction: str | None = None,
     recipe: Recipe | None,
-    box_format: BoxFormat | None,
-    files: ImageFiles,
+    box_format: str | None = None,
+    image_files: ImageFiles = _FILES,
     zoomed: bool = False,
     note: Note,
     warn: Note,
 ) -> Data:
     """Open the data of a run."""
     refuse_stream(path)
-    layout = NONE if columns.target and not shape.layout else shape.layout
-    shape = replace(shape, layout=layout, space=space_named(recipe), images=files)
+    layout, boxes = NONE if columns.target and not shape.layout else shape.layout, as_box_format(box_format)
+    shape = replace(shape, layout=layout, space=space_named(recipe), images=image_files)
     table = open_rows(path, split, encoding=encoding, note=note, shape=shape)
     rows = [dict.fromkeys(table.columns), *first_rows(table)]
-    read = _reading(path, rows, columns, box_format) if recipe is None or recipe.label_free else recipe
+    read = _reading(path, rows, columns, boxes) if recipe is None or recipe.label_free else recipe
     named = replace(columns, response=NONE)
-    scorer = Scoring(read, named, "abstain", box_format, answered=False, on_note=note, on_warning=warn).of(table)
+    scorer = Scoring(read, named, "abstain", boxes, answered=False, on_note=note, on_warning=warn).of(table)
     asked = {"instruction": instruction, "image": scorer.columns.image or None}
     if scorer.columns.image == OWN.image and OWN.image not in table.columns:  # the name of no column
         asked["image"] = None
@@ -118,7 +120,7 @@ def open_data(
     own = {**FURTHER, **(ZOOMED if zoomed else {})}
     source, schema = _source(table, scorer, recipe, image.partition(".")[0], own, note, in_rows=in_rows)
     reader = RolloutScorer(scorer, source, schema, image=image, instruction=chosen["instruction"], reads=recipe)
-    return Data(reader, chosen["instruction"], image, files.of(path), files.root, encoding)
+    return Data(reader, chosen["instruction"], image, image_files.of(path), image_files.root, encoding)
 
 
 def _has_bytes(images: Any) -> bool:

@@ -36,8 +36,6 @@ from grounding_rewards.errors import EngineError, GroundingRewardsError, RecipeE
 from grounding_rewards.plugins.registry import files_named, plugins_named
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.arrow_rows import ParquetTable
-from grounding_rewards.tables.columns import Columns
-from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.interrupting import thread_of
 from grounding_rewards.tables.manifests import digest, fingerprint, read_manifest
 from grounding_rewards.tables.object_stores import fetched, local
@@ -45,9 +43,7 @@ from grounding_rewards.tables.opening import files_of_table, open_table
 from grounding_rewards.tables.rows import Note, require_column
 from grounding_rewards.tables.runs import Run, open_run
 from grounding_rewards.tables.sample_ids import name_of
-from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
 from grounding_rewards.tables.writing import overlap
-from grounding_rewards.targets.box_format import as_box_format
 
 MANIFEST = "_rollout.manifest.json"
 """Readers of a directory of Parquet pass over names that begin with an underscore."""
@@ -58,7 +54,7 @@ _ITEMS = 64
 Count = Callable[[int, int], None]
 """Takes how many samples are done, and how many there are."""
 
-_BY_DEFAULT, _SETTINGS, _PLAIN, _FILES = Columns(), RolloutSettings(), Prompt(PLAIN), ImageFiles()
+_SETTINGS, _PLAIN = RolloutSettings(), Prompt(PLAIN)
 
 
 @dataclass(frozen=True)
@@ -86,13 +82,6 @@ def roll_out(
     prompt: Prompt = _PLAIN,
     recipe: Recipe | None = None,
     resizing: Resizing | None = None,
-    columns: Columns = _BY_DEFAULT,
-    instruction: str | None = None,
-    split: str | None = None,
-    encoding: str | None = None,
-    shape: Shape = BY_FIELDS,
-    box_format: str | None = None,
-    image_files: ImageFiles = _FILES,
     allocated: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
     again: bool = False,
@@ -101,18 +90,16 @@ def roll_out(
     count: Count = lambda done, samples: None,
     note: Note = lambda text: None,
     warn: Note = lambda text: None,
+    **reading: Any,
 ) -> RolledOut:
-    """Ask a model for responses to the samples of a data set, into a directory, a rollout table once complete."""
+    """Ask a model for responses to samples, which ``open_data`` reads, into a directory, a rollout table at the end."""
     data, out = local(data), local(out, output=True)
     _check(data, out, settings, recipe, allocated, shard)
     if cluster is not None and shard is not None:
         raise EngineError("shard: got it with a cluster, whose workers make all shards; leave one of them out")
     if again and shard is not None:
         raise EngineError("again: got a shard; expected one process, which asks again for all that have a problem")
-    own = open_data(
-        data, split=split, encoding=encoding, shape=shape, columns=columns, instruction=instruction, recipe=recipe,
-        box_format=as_box_format(box_format), files=image_files, zoomed=settings.zoom is not None, note=note, warn=warn,
-    )  # fmt: skip
+    own = open_data(data, recipe=recipe, zoomed=settings.zoom is not None, note=note, warn=warn, **reading)
     for text in _remarks(settings, prompt, recipe):
         note(text)
     maker = ShardMaker(own, settings, engine.model, prompt, recipe, resizing)

@@ -22,19 +22,13 @@ from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.shard import ShardMaker, checked
 from grounding_rewards.errors import EngineError
-from grounding_rewards.tables.columns import Columns
-from grounding_rewards.tables.image_files import ImageFiles
-from grounding_rewards.tables.training_sets import BY_FIELDS
 from tests.cli.command import write_rows
 from tests.engines.seeded import Answering, Scripted
 from tests.engines.test_rollout import CLICK, SMALL, contents, data, rows
 
 
 def opened(source: Path) -> Data:
-    return open_data(
-        source, split=None, encoding=None, shape=BY_FIELDS, columns=Columns(), instruction=None, recipe=CLICK,
-        box_format=None, files=ImageFiles(), note=lambda text: None, warn=lambda text: None,
-    )  # fmt: skip
+    return open_data(source, recipe=CLICK, note=lambda text: None, warn=lambda text: None)
 
 
 def test_a_shard_depends_on_its_rows_and_the_engine_alone(tmp_path):
