@@ -378,11 +378,14 @@ class Converter:
         turning = fields or self.layout.decoded
         reading = replace(reading, look=partial(images.look, turning=turning, files=self.image_check))
         merged = [name for name in self.layout.merged if survey.objects(name) and name not in self.dropped]
-        result.left_out = self._in_the_way(survey, reading, merged)
+        image = [reading.columns.image] if reading.columns.image else []
         if not self.layout.alone:  # as in mixtures, which name columns by no option
+            # columns whose names the trainer needs, though nothing of them is packed
+            needed = {*self.layout.types, *([IMAGES] if image else []), *self.layout.taken(survey.names)}
+            packed = {*reading.columns.read, *self.dropped, *merged}
+            result.left_out = [name for name in survey.names if name in needed - packed]
             note_columns(result, self.layout, reading, remarks)
         new = merged_columns(self.layout, table, reading, merged, fields, _is_parquet(out), result.reporting.note)
-        image = [reading.columns.image] if reading.columns.image else []
         alone = survey.names if self.layout.alone else ()
         gone = {*new.types, *self.layout.taken(survey.names), *self.dropped, *image, *alone}
         kept = KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {})
@@ -521,15 +524,6 @@ class Converter:
                     refuse_bytes(table.path, [top])
                 return True
         return self.layout.decoded and _is_parquet(out)
-
-    def _in_the_way(self, survey: Survey, reading: Reading, merged: Sequence[str]) -> list[str]:
-        """Return the columns to leave out because the trainer needs their names, though nothing of them is packed."""
-        images = [IMAGES] if reading.columns.image else []
-        if self.layout.alone:
-            return []
-        names = {*self.layout.types, *images, *self.layout.taken(survey.names)}
-        packed = {*reading.columns.read, *self.dropped, *merged}
-        return [name for name in survey.names if name in names and name not in packed]
 
     def _convert(
         self, batch: Batch, reading: Reading, new: MergedColumns, fields: bool, selection: Selection,
