@@ -162,9 +162,13 @@ class _Rescorer:
         recipe = self.scorer.recipe
         # Beside files whose rollouts have numbers files count from 1, so that the numbers do not meet.
         numbered = any("rollout" in each.table.columns for each in sources)
-        schema, files = _schema(sources, recipe), enumerate(sources, int(numbered and len(sources) > 1))
-        pairs = zip(scorers, files, strict=True)
-        readers = [RolloutScorer(each, source, schema, number, reads=recipe) for each, (number, source) in pairs]
+        first = int(numbered and len(sources) > 1)
+        rollout_schema(recipe.parts)  # for its error, where a part has the name of another column
+        metadata = next((each.kept.metadata for each in sources if each.kept.metadata), None)
+        parts = [(name, pa.float64()) for name in recipe.parts]
+        schema = pa.schema([*fields(), *types_of(sources).items(), *parts], metadata)
+        pairs = enumerate(zip(scorers, sources, strict=True), first)
+        readers = [RolloutScorer(each, source, schema, number, reads=recipe) for number, (each, source) in pairs]
         columns = set[str]()  # those needed as Python values, not as Arrow
         for each in scorers:
             columns.update(each.table.columns if recipe.reads_extras else each.reads())
@@ -317,14 +321,6 @@ class _Scoring:
     def _scored(self, place: int, batches: Iterable[Batch]) -> Shard:
         for batch in batches:
             yield self.readers[place].scored(batch), (place + batch.done) / len(self.readers)
-
-
-def _schema(sources: Sequence[RolloutFile], recipe: Recipe) -> Any:
-    """Return the schema of all shards: columns of every rollout table, further ones of the files, and parts."""
-    rollout_schema(recipe.parts)  # for its error, where a part has the name of another column
-    metadata = next((each.kept.metadata for each in sources if each.kept.metadata), None)
-    parts = [(name, pa.float64()) for name in recipe.parts]
-    return pa.schema([*fields(), *types_of(sources).items(), *parts], metadata)
 
 
 def _write(file: IO[bytes], schema: Any, batches: Shard, advance: Advance = lambda done: None) -> None:

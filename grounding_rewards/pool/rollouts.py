@@ -113,8 +113,13 @@ def read_columns(
     for name in kept:  # one after the other, so that one column alone is held twice
         kept[name] = _taken(kept[name], order)
     rollouts = RolloutColumns(names, sample.take(order), row=order if row is None else row[order], **kept)
-    rollouts = _without_gaps(rollouts)
-    if _twice(rollouts):
+    there = np.bincount(rollouts.sample, minlength=len(names)) > 0
+    if not there.all():  # the names of samples without a rollout go
+        rollouts = replace(rollouts, sample_id=names[there], sample=(np.cumsum(there) - 1)[rollouts.sample])
+    same = rollouts.rollout[1:] >= 0
+    for column in (rollouts.sample, rollouts.round, rollouts.rollout):  # which they are sorted by
+        same &= column[1:] == column[:-1]
+    if same.any():
         table.check_once()
     read_only(*vars(rollouts).values())
     return rollouts
@@ -209,22 +214,6 @@ def _order(sample: Ints, *keys: Ints) -> Ints:
 
 def _taken(column: NDArray[Any], places: Ints) -> NDArray[Any]:
     return np.broadcast_to(column[:1], len(places)) if column.strides == (0,) else column.take(places)
-
-
-def _twice(rollouts: RolloutColumns) -> bool:
-    """Return True where two rollouts, which are sorted, are of the same sample, round and number."""
-    same = rollouts.rollout[1:] >= 0
-    for column in (rollouts.sample, rollouts.round, rollouts.rollout):
-        same &= column[1:] == column[:-1]
-    return bool(same.any())
-
-
-def _without_gaps(rollouts: RolloutColumns) -> RolloutColumns:
-    """Drop the names of samples without a rollout."""
-    there = np.bincount(rollouts.sample, minlength=len(rollouts.sample_id)) > 0
-    if there.all():
-        return rollouts
-    return replace(rollouts, sample_id=rollouts.sample_id[there], sample=(np.cumsum(there) - 1)[rollouts.sample])
 
 
 def moments(rollouts: RolloutColumns) -> Ints:
