@@ -117,15 +117,9 @@ def by_size(stats: SampleStats) -> list[Numbers]:
     place, lines = size_bins(known), []
     for number, (low, high) in enumerate(pairwise(AREAS)):
         inside = known.taken(place == number)
-        accuracy, least, most = mean_rate(inside)
-        lines.append(
-            {
-                "area_from": low, "area_to": high, "samples": len(inside),
-                "rollouts": int((inside.n + inside.unscored).sum()), "unscored": int(inside.unscored.sum()),
-                "correct": int(inside.num_correct.sum()), "accuracy": accuracy, "accuracy_low": least,
-                "accuracy_high": most,
-            }
-        )  # fmt: skip
+        counted = {key: value for key, value in _counted(inside).items() if key not in OUTCOMES}
+        rates = dict(zip(("accuracy", "accuracy_low", "accuracy_high"), mean_rate(inside), strict=True))
+        lines.append({"area_from": low, "area_to": high, **counted, **rates})
     held = [number for number, line in enumerate(lines) if line["samples"]]
     return lines[held[0] : held[-1] + 1] if held else []
 
@@ -136,13 +130,14 @@ def size_bins(stats: SampleStats) -> Ints:
 
 
 def _line(name: str, stats: SampleStats) -> Numbers:
-    counted = {**counts(stats), "correct": int(stats.num_correct.sum())}
-    return {
-        "source": name,
-        **{key: counted[key] for key in COUNTED},
-        "zero_share": counted["none_correct"] / len(stats),
-        "accuracy": mean_rate(stats)[0],
-    }
+    counted = _counted(stats)
+    shares = {"zero_share": counted["none_correct"] / len(stats), "accuracy": mean_rate(stats)[0]}
+    return {"source": name, **counted, **shares}
+
+
+def _counted(stats: SampleStats) -> Numbers:
+    every = {**counts(stats), "correct": int(stats.num_correct.sum())}
+    return {key: every[key] for key in COUNTED}
 
 
 NO_ROUND = "needs rollouts, or statistics of samples that `pool stats --out` wrote"
