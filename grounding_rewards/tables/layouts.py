@@ -37,7 +37,7 @@ class Layout(Struct, frozen=True):
     target: str  # the column of places
     box_format: BoxFormat  # how it writes boxes
     space: CoordSpace  # the space of its places
-    # further columns, by attribute of ``batch.columns.Columns``
+    # further columns, by attribute of ``Columns``
     columns: Mapping[str, str] = {}
     # makes a target's place of a row
     place: Callable[[Row], dict[str, Any]] = lambda row: {"bbox": _numbers(row, "bbox")}

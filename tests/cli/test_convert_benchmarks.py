@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.batch.test_layouts import HUB, L2, POLYGON, PRO, REFUSAL, SPOT, WORLD
 from tests.cli.command import read_rows, write_rows
 from tests.cli.test_convert import png
+from tests.tables.test_layouts import HUB, L2, POLYGON, PRO, REFUSAL, SPOT, WORLD
 
 ASK = {**HUB, "instruction": "open the menu"}
 WIDE = {**SPOT, "bbox": [10, 20, 300, 200]}

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from grounding_rewards.tables import image_files
-from tests.batch.test_layouts import HUB
 from tests.cli.command import result_of, write_rows
 from tests.image_sources import BOMB
+from tests.tables.test_layouts import HUB
 
 
 def png():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from grounding_rewards.tables.rollout_table import open_rollouts
-from tests.batch.test_layouts import PRO
 from tests.cli.command import CLICK, result_of, write_rows
 from tests.cli.test_rollout import ENGINE
+from tests.tables.test_layouts import PRO
 
 SIZE = [1920, 1080]
 
