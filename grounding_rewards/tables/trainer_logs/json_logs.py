@@ -54,16 +54,15 @@ class Found(Struct, frozen=True):
     total: Any = None
     numbers: Mapping[str, Any] = {}  # all others, a verdict among them
     step: Any = None
-    valid: bool = True  # False where the trainer says that the reward measures nothing
+    valid: bool | None = None  # False where the reward measures nothing; None for what the number ``valid`` says
     apart: Mapping[str, Any] = {}  # what tells apart samples of one content in one step
     more: Mapping[str, Any] = {}
     image: Any = None
 
 
 _USUAL = ("input", "output", "score", "gts", "step")
-_OTHERS = {"source": ("source", "data_source"), "sample_id": ("sample_id",), "policy": ("policy",),
-           "temperature": ("temperature",), "round": ("round",)}  # fmt: skip
-_NO_NUMBERS = {*_USUAL, "uid", "request_id", "overall", "valid", "index", "data_source"}
+_OTHERS = ("source", "sample_id", "policy", "temperature", "round")
+_NO_NUMBERS = frozenset((*_USUAL, "uid", "request_id", "overall", "index", "data_source"))
 _IMAGES = (*GUESSED["image"], IMAGE_HASH)
 _SESSION = re.compile(r"(.+_\d+)_(\d+)")  # of a uid PROMPT_SESSION_TURN
 
@@ -73,19 +72,17 @@ def _verl(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
 
     Training dumps of ``trainer.use_v1`` hold a ``uid`` and nothing more: those need to be scored.
     """
-    session = _session(line)
+    session, more = _session(line), {name: line[name] for name in _OTHERS if name in line}
+    if more.get("source") is None and "data_source" in line:
+        more["source"] = line["data_source"]
     yield Found(
         line["input"], line["output"], line.get("gts"), line["score"],
-        {name: came for name, came in line.items() if name not in _NO_NUMBERS}, line.get("step"),
+        line, line.get("step"),
         # What this package's adapter gives where a target cannot be used is no score.
         not ({*_OURS} <= line.keys() and number(line["valid"]) == 0.0),
         {"uid": session[1].rpartition("_")[0] if session else line.get("uid"), "index": line.get("index")},
-        {name: _first(line, keys) for name, keys in _OTHERS.items() if line.keys() & keys}, _first(line, _IMAGES),
+        more, next((line[key] for key in _IMAGES if line.get(key) is not None), None),
     )  # fmt: skip
-
-
-def _first(line: Mapping[str, Any], keys: Iterable[str]) -> Any:
-    return next((line[key] for key in keys if line.get(key) is not None), None)
 
 
 def _session(line: Mapping[str, Any]) -> re.Match[str] | None:
@@ -155,7 +152,8 @@ def _nemo_gym(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
     numbers = {name: came for name, came in line.items() if type(came) in (float, int) and name[:1] != "_"}
     yield Found(
         value_at(line, "responses_create_params.input"), prompt_text(said[-1]) if said else None, line.get("target"),
-        line["reward"], numbers, valid=line.get("mask_sample") is not True, apart={"uid": line.get("_ng_task_index")},
+        line["reward"], numbers, valid=False if line.get("mask_sample") is True else None,
+        apart={"uid": line.get("_ng_task_index")},
     )  # fmt: skip
 
 
@@ -168,7 +166,7 @@ def _verifiers(line: Mapping[str, Any], file: Path) -> Iterator[Found]:
         yield Found(
             data.get("prompt"), trace.get("root_reply") or answer(nodes), data.get("target"),
             sum(each["score"] * each["weight"] for each in rewards) if rewards else None,
-            dict(trace.get("metrics") or {}), value_at(line, "run.work.step"), bool(rewards),
+            dict(trace.get("metrics") or {}), value_at(line, "run.work.step"), None if rewards else False,
             {"uid": value_at(line, "task.key")}, {"sample_id": name_of(data.get("id")) or None},
         )  # fmt: skip
 
@@ -188,6 +186,7 @@ class Form(Struct, frozen=True):
     places: tuple[str, ...] = ()  # patterns of a run's files in its folder
     names: str = ".*"  # and of their names
     tables: bool = False  # True where a line is a table, lists of cells, that may be logged again before the next one
+    taken: frozenset[str] = frozenset()  # keys of lines that are no numbers beside the total
     once: bool = True  # True where a log without steps is of one round
     is_line: Callable[[Mapping[str, Any], Path], bool] | None = None  # where a line is known by more than these keys
     # Lines that count, of those of which each has one rollout, beside numbers fields of any kind.
@@ -224,7 +223,8 @@ class Form(Struct, frozen=True):
         numbers = defaultdict[str, list[Any]](list)
         for name, came in ((name, came) for each in found for name, came in each.numbers.items() if came is not None):
             numbers[name].append(came)
-        parts = [name for name, values in numbers.items() if name not in _NO_PARTS and self._are_numbers(values)]
+        taken = self.taken | _NO_PARTS
+        parts = [name for name, values in numbers.items() if name not in taken and self._are_numbers(values)]
         return TrainerLog(
             self.kind, path, files, partial(self._read, files, parts), verdicts=not numbers.keys().isdisjoint(VERDICTS),
             more=dict.fromkeys(name for each in found for name in each.more), parts=parts, once=self.once,
@@ -250,8 +250,8 @@ class Form(Struct, frozen=True):
                 for place, row, line in lines if self.chosen is None else self.chosen(lines, left_out):
                     at = at if self.chosen is None else row
                     found = self._found(file, place, line)
-                    content = [(each.prompt, each.response, each.total) for each in found]
-                    if self.tables and len(found) > 1 and content == before:
+                    content = [(each.prompt, each.response, each.total) for each in found] if self.tables else []
+                    if len(content) > 1 and content == before:
                         left_out[REPEATED] += len(found)
                         continue
                     before = content
@@ -259,7 +259,7 @@ class Form(Struct, frozen=True):
                         logged = _logged(file, held, place, at + offset, each, parts)
                         for part in parts if self.chosen is not None else ():
                             came = each.numbers.get(part)
-                            if not missing(came) and number(came) is None:
+                            if logged.more[part] is None and not missing(came) and number(came) is None:
                                 raise logged.wrong(part, came, "a number, as in the first rows, or null")
                         yield logged
                     at += len(found)
@@ -268,7 +268,7 @@ class Form(Struct, frozen=True):
 
 
 def _logged(file: Path, held: str, place: str, at: int, found: Found, parts: Sequence[str]) -> Logged:
-    scored = found.valid and number(found.numbers.get("valid", 1.0)) != 0.0
+    scored = number(found.numbers.get("valid", 1.0)) != 0.0 if found.valid is None else found.valid
     verdict = next((name for name in VERDICTS if found.numbers.get(name) is not None), VERDICTS[0])
     own = {name: number(found.numbers.get(name)) if scored or name in _OURS else None for name in parts}
     apart = {name: mark for name, mark in found.apart.items() if isinstance(mark, str | int)}
@@ -281,8 +281,8 @@ def _logged(file: Path, held: str, place: str, at: int, found: Found, parts: Seq
 
 FORMS = (
     Form(
-        "verl", ("input", "output", "score"), _verl, ("*.jsonl",), r"\d+\.jsonl", once=False, is_line=_is_dump,
-        chosen=_last_of_sessions,
+        "verl", ("input", "output", "score"), _verl, ("*.jsonl",), r"\d+\.jsonl", taken=_NO_NUMBERS,
+        once=False, is_line=_is_dump, chosen=_last_of_sessions,
     ),
     Form("swift", ("prompt", "completion", "advantages"), _swift, ("completions.jsonl",), tables=True),
     Form(
