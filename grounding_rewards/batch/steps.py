@@ -176,13 +176,17 @@ def steps_by_rule(
             row, step, golds = _read(layout, row, size, folder, f"{file}, {batch.place(index)}", rules)
             group, said = str(row.get(benchmark.label, "")), str(row[number])[:18]  # thousands of digits are an error
             place = int(said) if said.isdecimal() else 0
+            steps_said = row.get("step_length")  # of GUI-Odyssey
+            length = steps_said if isinstance(steps_said, int) else 0
             verdicts: dict[str, bool | None] = {}
             for rule in rules:
                 verdict, form = _judged(rule, answer, act, golds[rule.name], size, recipe)
                 verdicts[rule.name] = verdict.step
                 forms[rule.name, form] += 1
                 own = (group, str(row[episode]))
-                judged[rule.name].append(Judged(step.act.name, bool(step.act.place), verdict, own, place, group))
+                judged[rule.name].append(
+                    Judged(step.act.name, bool(step.act.place), verdict, own, place, group, length)
+                )
             if len({*verdicts.values()} - {None}) > 1:
                 parted.append({"episode": row[episode], "step": row[number], "response": answer, **verdicts})
     counts = ", ".join(f"{count} ({whose})" for count, whose in benchmark.counts.items())

@@ -26,6 +26,7 @@ class Judged(NamedTuple):
     episode: tuple[str, ...]
     number: int = 0  # its place in the episode
     group: str = ""  # the subset or category that it is of
+    steps: int = 0  # number of steps of its episode, as its row says; 0 where it does not
 
 
 class StepFigure(NamedTuple):
@@ -143,7 +144,7 @@ def _whole(steps: Sequence[Judged]) -> bool:
 
 def _succeeded(steps: list[Judged]) -> list[Judged]:
     """Return a step for each whole episode, right where all of its steps are."""
-    own = filter(_whole, _by_episode(steps).values())
+    own = [each for each in _by_episode(steps).values() if _whole(each) and len(each) >= each[0].steps]
     return [each[0]._replace(verdict=StepVerdict(step=_leading(each) == len(each))) for each in own]
 
 

@@ -291,6 +291,16 @@ def test_names_of_images_say_the_episode_where_rows_do_not():
     assert (figures["episodes"].right, figures["episodes"].of, figures["progress"].share) == (0, 1, 0.5)
 
 
+@pytest.mark.parametrize(("length", "of"), [(2, 2), (3, 1), ("3", 2), (None, 2)])
+def test_an_episode_of_odyssey_that_lacks_its_last_step_is_left_out_of_its_authors_figure(length, of):
+    answer = {"answer": "COMPLETE", "sam2_bbox": [], "category": "Tool", "response": "COMPLETE"}
+    rows = [{**answer, "image": f"/a/e{number}_{step}.png", "step_length": length if number else 2}
+            for number in (0, 1) for step in (0, 1)]  # fmt: skip
+    (own,) = evaluate_steps(rows, "gui-odyssey", "odyssey").rules
+    figures = {each.name: (each.right, each.of) for each in own.figures}
+    assert (figures["episodes"], figures["episodes, mean of categories"]) == ((2.0, 2), (float(of), of))
+
+
 def test_a_number_of_thousands_of_digits_in_the_name_of_an_image_is_none():
     row = {**ATLAS, "image": f"140_screenshot_{'9' * 5000}.png", "response": "no"}
     assert evaluate_steps([row], "androidcontrol", "os-atlas").rules[0].figures[0].of == 1
