@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from grounding_rewards.actions import AT_A_PLACE, Act, canonical, is_click, is_known
-from grounding_rewards.parsing.objects import MOST, OPENAI, act_of
+from grounding_rewards.actions import Act, canonical, is_known
+from grounding_rewards.parsing.objects import MOST, act_of
 from grounding_rewards.parsing.patterns import GAP, PLACE, SPACES, either_case, place_in
 from grounding_rewards.parsing.readers import read_cropped, read_points
+from grounding_rewards.parsing.sentences import NOUNS, action_in, asked_in, foreign_action, known
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use
 
 BLANKS = "[ \t\r]*"
@@ -47,16 +48,10 @@ _GROUP = on_use(
     rf"""[(\[]{SPACE}(?P<x>{NUMBER}){SPACE},{SPACE}(?P<y>{NUMBER}){SPACE}[)\]]|[(\[]|[)\]]|,"""
     rf"""|["']?{SPACE}(?P<numeral>{NUMBER}){SPACE}["']?|[ \t\r\n\\]+|."""
 )
-_BEFORE_PLACES = ("at", "on", "to", "in", "from")
-_NOUNS = frozenset({
-    "point", "points", "position", "coordinate", "coordinates", "center", "centre", "location", "box", "bbox", "at",
-    "is", "tuple", "xy", "x", "y", "target", "answer", "place", "pos", "image", "on", "to", "in", "near", "around",
-})  # fmt: skip
 _QUOTED_KEY = re.compile(rf"""["']{SPACE}:{SPACE}$""")
 _LETTERS, _LONGEST_NAME = string.ascii_letters + "_", 40
 _OPEN_OBJECT = re.compile(r"""\{[ \t\r\n]*["']""")
 _OPEN_TAG = on_use(rf"<(?:\|box_start\||{TAG})>{SPACE}$")
-_NO_NAME = re.compile("[^A-Za-z_.]")
 _ATTACHED = re.compile(r"(?:^|[^A-Za-z_0-9.])([a-z_][A-Za-z_0-9]{1,39})\Z")
 _NAME_KEY = f"(?:{either_case('action(?:[_ ](?:type|name))?|function|operation|command|tool')})"
 _NAMED = on_use(rf"""{_NAME_KEY}["'*]*{BLANKS}[:=]["'`*]*{BLANKS}["'`]?([A-Za-z_]+)["'`]?{BLANKS}$""")
@@ -108,7 +103,7 @@ def opened_between(text: str, begin: int, end: int, *, braces: bool = True) -> i
     while bracket >= 0:
         head = text[max(bracket - _LONGEST_NAME, begin) : bracket]
         word = head[len(head.rstrip(_LETTERS)) :]
-        if (_known(word) or word == "do") and not text.startswith(("s)", "es)", "ed)"), bracket + 1):
+        if (known(word) or word == "do") and not text.startswith(("s)", "es)", "ed)"), bracket + 1):
             opened = bracket - len(word)
             break
         bracket = text.find("(", bracket + 1, end)
@@ -126,16 +121,14 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
     front = text[max(begin, candidate.begin - _FAR) : candidate.begin]
     spoken = front and not front.isspace()
     near = text[candidate.begin : candidate.begin + _NEAR] if spoken or candidate.library else ""
-    if near and any([sign in front or sign in near for sign in _NEGATIONS]):  # noqa: C419 (faster so)
-        called = _NO_NAME.split(near, maxsplit=1)[0]
-        sentence = _QUOTED.sub("", front) + called
-        denied = [*_DENIED.finditer(sentence)]
-        if _is_denied(sentence, denied, text[candidate.end : candidate.end + _NEAR]):
-            return candidate._replace(form="tool")
-        front = _DENIED.sub(", ", front) if denied else front
+    behind = text[candidate.end : candidate.end + _NEAR]
+    allowed = asked_in(front, near, behind) if near else front
+    if allowed is None:
+        return candidate._replace(form="tool")
+    front = allowed
     if act.name:
         return candidate
-    if kind := _foreign_action(front, text[candidate.end : candidate.end + _NEAR]):
+    if kind := foreign_action(front, behind):
         return candidate._replace(act=Act(kind, act.place))
     if not spoken:
         return candidate
@@ -149,39 +142,10 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
         if _QUOTED_KEY.search(front) or _OPEN_TAG.search(front):
             return candidate._replace(act=None)
         word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front[-_NEAR:])
-        if word and word[1].lower() not in _NOUNS and not is_known(word[1]):
+        if word and word[1].lower() not in NOUNS and not is_known(word[1]):
             return candidate._replace(act=Act(word[1], act.place))
-    if " to " in front and _PURPOSE.search(front):
-        return candidate
-    verb = _SENTENCE.search(front)  # "Double-click the icon at (5, 6)"
-    if verb and not (_LABEL.search(front, 0, verb.start()) and _QUOTE.search(verb[0])):
-        said = next(filter(None, verb.groups()))
-        leads = verb["typed"] or verb["move"]  # to a click, where the sentence goes on to one
-        clicked = leads and _CLICKED.search(_QUOTED.sub("", verb[0]))
-        clicked = clicked or (verb["move"] and _THEN_CLICK.match(text, candidate.end))
-        return candidate if clicked else candidate._replace(act=Act(said, act.place))
-    named = _ALIAS_NAMES.finditer(front + text[candidate.begin : candidate.begin + 16])
-    kinds = {kind: match["call"] or match["opens"] for match in named if (kind := _kind(match))}
-    if kinds.keys() <= {"click"}:
-        return candidate
-    (kind, opens), *others = kinds.items()
-    alone = not (others or opens) and (kind == "hover" or is_click(kind))  # the others need more than a place
-    return candidate._replace(act=act._replace(name=kind) if alone else None)
-
-
-def _is_denied(front: str, denied: list[re.Match[str]], behind: str) -> bool:
-    """Return True where the place belongs to what a sentence tells not to do, or to the other side of a contrast.
-
-    The last verb governs the place; but where another one comes before it, as in "Choose No, don't touch my files",
-    that is what to do.
-    """
-    last = denied[-1][0] if denied and denied[-1].end() == len(front) else ""
-    if not last and (_CONTRAST.search(front) or (_CORRECTED.search(front) and _BUT.match(behind))):
-        return True
-    if not (last or _IN_PLACE_OF.search(front) or _PASSIVE.match(behind)):
-        return False
-    orders = _ORDER.findall(_DENIED.sub("", _SENTENCE_END.split(front)[-1]).lower())
-    return {*orders} <= {*_ORDER.findall(last.lower())}
+    kind = action_in(front, text[candidate.begin : candidate.begin + 16], behind)
+    return candidate if kind == "" else candidate._replace(act=act._replace(name=kind) if kind else None)
 
 
 _FAR, _NEAR = 200, 80
@@ -300,184 +264,6 @@ def bare_numbers(text: str) -> Candidate | None:
 
 
 _LONGEST = 200
-
-
-# Names of actions in front of a place, which is then no click.
-
-_WORD = "[A-Za-z_]++"  # possessive: no part of a word is a name
-_PHRASE = rf"(?:{_WORD}[ -])?{_WORD}"
-_KEY = rf"(?:{either_case('action(?:s|[ _](?:type|name))?|function')})[\"'*]*{SPACE}[:=>][\"'`*]*{SPACE}[\"'`]?"
-_PLACE = r"(?:[\"']?[(\[][(\[ \t]*-?[.0-9]|<[|a-z_]+>|\{[ \n]*[\"']|[xX][ \t]*[=:])"
-_ALIASES = (
-    rf"(?P<call>{_WORD})\((?P<ending>(?:s|es|ed)\))?",
-    rf"{_KEY}(?P<named>{_PHRASE})(?P<prose>[ \t]+[A-Za-z])?",
-    rf"(?:type|name|(?P<tool>{either_case('operation|command|tool')}))[\"'*]*{SPACE}[:=>][*]*{SPACE}[\"']?"
-    rf"(?P<typed>{_PHRASE})",
-    rf"""(?P<before>{_PHRASE})(?:["'],)?(?:[ \t]+(?:{"|".join(_BEFORE_PLACES)}))?(?:{SPACE}(?:[:=]|->))?"""
-    rf"{SPACE}{_PLACE}",
-    rf"<(?P<opens>{_WORD})>(?![^<>]*</)",
-)
-
-_SENTENCE_ACTION = either_case(
-    "(?:double|triple|right|middle|long)[ -]?(?:click|tap|press)|scroll|swipe|drag|hover|type"
-)
-_SENTENCE_NEXT = either_case("up|down|left|right|over|on|at|the|this|that|it|an?|from")
-_SENTENCE = on_use(
-    rf"""(?<![A-Za-z_])(?:({_SENTENCE_ACTION})[ \t]+(?:(?:{_SENTENCE_NEXT})(?![A-Za-z])|["'“`])"""
-    rf"""|(?P<typed>{either_case("enter|write")})[ \t]+["'“`]"""
-    rf"""|(?P<move>{either_case("move")})[ \t]+(?:the|your)[ \t]+(?:mouse|cursor|pointer))[^.!?\n(\[{{<]*$"""
-)
-"""An action that a sentence tells to do, up to the place."""
-_QUOTED = re.compile("""(?<![A-Za-z])["'“`«「][^"'”`»」]*(?:["'”`»」]|$)""")
-_NEGATIONS = (
-    "not",
-    "Not",
-    "n't",
-    "n’t",
-    "ever",
-    "NOT",
-    "NEVER",
-    "void",
-    "nstead of",
-    "ather than",
-    "ithout",
-    "不",
-    "别",
-    "別",
-    "勿",
-)
-_PRESS = (
-    f"(?:(?:{either_case('double|triple|left|right|middle|long')})[ -]?)?"
-    f"(?:{either_case('click|tap|press|select|touch|typ|scroll|drag|swip|hover|choos')})"
-)
-_ORDER = on_use(f"(?<![A-Za-z]){_PRESS}(?=(?:e|[a-z]*ing)?(?![A-Za-z]))")
-_DENIED = on_use(
-    r"(?:(?:(?<!why )(?<!Why )(?<!did )(?<!does )(?<![a-z] Do )not|(?<!did)(?<!does)(?<![a-z] Do)n['’]t|[Nn]ever|NOT"
-    rf"|NEVER)(?:\.[A-Za-z_]+|[ ]+(?:ever |to )?{_PRESS}e?|[ ]+(?:ever )?be {_PRESS}[a-z]*ed)"
-    rf"|(?:[Aa]void|[Ii]nstead of|[Rr]ather than|[Ww]ithout)[ ]+{_PRESS}[a-z]*ing)(?![A-Za-z])"
-    r"(?:(?![ \t](?:but|and|or|then|except|instead|only|than|until|before|as|if|else|since|because|so)(?![A-Za-z]))"
-    r"[^.!?,;:\n(\[{<>→])*(?::[ \t\n*`]*$)?"
-    r"|(?:(?<![特分区區识識级級个個])[别別]|(?<!不[得能可])不|勿)[要能应應该該可再去]*"
-    r"(?:[点點] ?|(?:点击|點擊|单击|單擊)[^.!?,;:。，；\n(\[{<]*)(?::[ \t]*)?$"
-)
-"""An action that a sentence tells not to do, with its object."""
-_OTHER = r"[^.!?,;:\n()\[\]{}<>]*$"
-_CONTRAST = on_use(
-    rf"(?:^|[)\]}}>])[\"'*`]*,?[ ](?:and |but )?(?:not|instead of|rather than)(?![A-Za-z]){_OTHER}"
-    rf"|[)\]}}],而?不是{_OTHER}"
-)
-_CORRECTED, _BUT = on_use(rf"(?:(?:[Nn]ot|n['’]t)[ ]|不是){_OTHER}"), re.compile("[\"'*`]*(?:,? but |, ?而?是)")
-_IN_PLACE_OF = on_use(rf"(?:^|[.!?,;:\n])[ ]*(?:[Ii]nstead of|[Rr]ather than)[ ]{_OTHER}")
-_PASSIVE = on_use(rf"[^.!?,;:\n()]*(?:not|n['’]t|never) be {_PRESS}[a-z]*ed(?![A-Za-z])")
-_CLICKED = on_use(
-    f"(?<![A-Za-z])(?<!the )(?:{either_case('(?:left[ -])?(?:click(?:ing)?|tap(?:ping)?|select(?:ing)?)')})(?![A-Za-z])"
-)
-_LABEL = on_use(rf"""{_CLICKED.pattern}[^.!?\n(\[{{<"'“`]*["'“`]$""")
-_PURPOSE = on_use(
-    rf"{_CLICKED.pattern}[^.!?,\n(\[{{<]*[ \t]to (?:{either_case('type|enter|write|scroll')})(?![A-Za-z])"
-    r"[^.!?,\n(\[{<]*$"
-)
-"""An action that a click is for: click the box to type a name."""
-_QUOTE = re.compile("""["'”`](?![A-Za-z])""")
-"""Begin and end of a label that a click is on: click the "Type a message" field."""
-_THEN_CLICK = on_use(rf"(?:[ \t]*(?:,|and|then|to)){{0,3}}[ \t]*{_CLICKED.pattern}")
-
-_FOREIGN_WORDS = {
-    "double_click": "ダブル(?:クリック|タップ)|더블 ?(?:클릭|탭)|두 ?번 (?:클릭|탭)|双击|雙擊|[点點][击擊]两次"
-    "|двойн(?:ой|ое|ым) (?:щ[её]лч|клик|наж)|дважды (?:щ[её]лк|клик|наж)|doppel(?:klick|tipp)|zweimal (?:klick|tipp)"
-    "|double[ -]clic(?!k)|(?:de )?double[ -]cliqu|(?:cliquez|appuyez) deux fois|doble (?:clic|toque)"
-    "|duplo (?:clique|toque)|(?:clique|toque) (?:duplo|duas vezes)",
-    "right_click": "右クリック|우 ?클릭|오른쪽 (?:버튼으로 )?클릭|右[键鍵击擊](?:[点點单單][击擊])?"
-    "|прав(?:ой кнопкой|ый клик|ый щелчок)|rechtsklick|rechten maustaste|clic droit|avec le bouton droit"
-    "|cli(?:c|que) (?:derecho|direito)|con el botón derecho|com o botão direito",
-    "long_press": "長押し|ロングタップ|길게 (?:누르|눌|탭|클릭|터치)|[长長]按(?!钮|鈕)|долг[а-я]+ наж|удержив"
-    "|lange[srn]? (?:drücken|tippen)|gedrückt halten|appu(?:i|yez) (?:long|prolongé)|appuyez et maintenez"
-    "|mant(?:én|enga) (?:pulsad|presionad)|(?:pulsación|toque|clic) larg[ao]|pression[ea]r? e segur|toque e segure"
-    "|(?:toque|clique) longo|mantenha pressionad",
-    **{kind: f"(?:^|[，；,;:]|[处處](?:进行)?)[ 我请先再将会要]*(?:{words})" for kind, words in (
-        ("hover", "悬停|懸停"), ("swipe", "滑动|滑動"), ("scroll", "滚动|滾動"), ("drag", "拖动|拖動|拖拽"),
-        ("type", "输入|輸入"),
-    )},
-    "no_action": "(?:ne (?:cliqu|appuy)[a-z]* pas|no (?:hagas?|hacer) (?:doble )?clic|nicht (?:klick|tipp)"
-    "|(?:klick|tipp)[a-z]*(?: sie)? nicht|não (?:clique|toque)|non (?:clicca|fare clic)"
-    "|не (?:нажима|щ[её]лка|клика)|(?:クリック|タップ)しないで|클릭하지)[^,;]*$",
-}  # fmt: skip
-"""Words of other languages for actions, in small letters; those of Chinese that are no presses begin a clause."""
-FOREIGN_STEMS = (
-    "double", "doppel", "zweimal", "doble", "duplo", "duas", "deux", "rechts", "rechte", "droit", "derecho", "direito",
-    "ne cliqu", "no haga", "nicht", "não clique", "non clicc",
-    "lange", "longo", "larga", "largo", "gedr", "appu", "mant", "press", "segu",
-)  # fmt: skip
-"""Parts of those in Latin letters; a text in these letters that has none of them has none of the words."""
-_FOREIGN = on_use(
-    f"(?<! d[aeou] )(?<! for )(?:{'|'.join(_FOREIGN_WORDS.values())})"
-    "(?![ -]?(?:men[uüú]|geschw|メニュー|메뉴|меню|菜单|選單|[框条栏块法速]))"
-)
-_CLICK = on_use("click|klick|tipp|cli[cq]|toque|наж|щ[её]лк|клик|クリック|タップ|클릭|탭|[点點]|[单單轻][击擊]")
-_LABELLED = on_use(
-    "(?:(?:klick|tipp)[a-z]*(?: sie)? auf|(?:cliquez|appuyez) sur|cli[ck] en|(?:clique|toque) (?:em|n[ao])|наж[а-я]+ на"
-    "|щ[её]лк[а-я]+ по|[点點单單][击擊])(?:(?! (?:und|dann|et|puis|y|e|и|затем) )[^,;，；、并並后後再])*$"
-)
-_LATIN_NAME = re.compile("(?<=[a-zé] )(?:Double-[Cc]lic|Clic [Dd]roit|Doble [Cc]lic|Clic [Dd]erecho)(?! sur| en)")
-_SENTENCE_END, _CLAUSE_END = re.compile(r"[.!?。\n(\[{<]"), re.compile(r"[.!?。\n(\[{<,;，；、]")
-
-
-def _foreign_action(front: str, behind: str) -> str:
-    """Return the action that a sentence in another language names, before its place or behind; "" of none.
-
-    A plain click between the word and the place is what is meant, and so is one before a word behind the place, and
-    one on what has the word in its name.
-    """
-    front, behind = _LATIN_NAME.sub("", front).lower(), behind.lower()
-    if (front + behind).isascii() and not any([stem in front or stem in behind for stem in FOREIGN_STEMS]):  # noqa: C419
-        return ""
-    before, meant = "", _QUOTED.sub("", _SENTENCE_END.split(front)[-1])
-    if press := _FOREIGN.search(meant):
-        before, meant = meant[: press.start()], meant[press.end() :]
-    elif press := _FOREIGN.search(clause := _CLAUSE_END.split(behind, maxsplit=1)[0]):
-        meant += clause[: press.start()]
-    if press is None or _CLICK.search(meant):
-        return ""
-    kind = next(kind for kind, words in _FOREIGN_WORDS.items() if compiled(words).fullmatch(press[0]))
-    return "" if kind != "right_click" and _LABELLED.search(before) else kind  # "with the right button" tells how
-
-
-# Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.
-_ALIAS_NAMES = on_use(rf"(?<![A-Za-z_])(?:{'|'.join(_ALIASES)})")
-_CAMEL = re.compile("[a-z][A-Z]")
-
-
-def _kind(match: re.Match[str]) -> str:
-    """Return the named action in the vocabulary's words; "" if there is none."""
-    if match["call"]:
-        return "" if match["ending"] else _known(match["call"])  # "tap(s)" is prose
-    if match["opens"]:
-        kind = _known(match["opens"])
-        return kind if _is_sure(match["opens"], kind) else ""
-    words = match["typed"] or match["named"] or match["before"]
-    first, _, last = words.replace("-", " ").partition(" ")
-    kind = _known(f"{first}_{last}") if last else ""
-    if match["typed"]:
-        sole = match["tool"] or last in ("", *_BEFORE_PLACES)  # "name: scroll bar" is no action's
-        kind = kind or (_known(first) if sole else "")
-        return kind if first in OPENAI or kind in AT_A_PLACE else ""
-    if kind:
-        return kind
-    if match["named"]:
-        kind = _known(first)
-        return kind if not (last or match["prose"]) or _is_sure(first, kind) else ""
-    word = first if last in _BEFORE_PLACES else last or first
-    kind = "" if word.lower() in _NOUNS else _known(word)
-    return kind if _is_sure(word, kind) else ""
-
-
-def _known(word: str) -> str:
-    return canonical(word) if is_known(word) and word not in _BEFORE_PLACES else ""
-
-
-def _is_sure(word: str, kind: str) -> bool:
-    """Return True if a word before others means the action."""
-    return kind in AT_A_PLACE or word.lower() == "type" or "_" in word or bool(_CAMEL.search(word))
 
 
 # Places in tags, tokens and crops, and behind keys without brackets.

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.calls import AT_PLACES, END, PYAUTOGUI_CLICK, STEP
-from grounding_rewards.parsing.candidates import BLANKS, FOREIGN_STEMS, HEAD, NAMES
+from grounding_rewards.parsing.candidates import BLANKS, HEAD, NAMES
 from grounding_rewards.parsing.objects import CLICK, NUMERAL, PLAIN_TEXT, TYPE
 from grounding_rewards.parsing.patterns import AXES, BRACKETED_POINT, COMMA, X1_Y1, X2_Y2, X_Y, either_case
 from grounding_rewards.parsing.reading import FirstOf, Form
+from grounding_rewards.parsing.sentences import FOREIGN_STEMS
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number
 
 
