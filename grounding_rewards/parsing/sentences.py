@@ -61,10 +61,13 @@ _PRESS = (
     f"(?:(?:{either_case('double|triple|left|right|middle|long')})[ -]?)?"
     f"(?:{either_case('click|tap|press|select|touch|typ|scroll|drag|swip|hover|choos')})"
 )
+_TOUCHED = "(?:double[ -]|right[ -])?(?:click|tapp|press|touch)ed"
+_ASIDE = re.compile("[Ww]ithout|[A-Za-z ]*(?:typ|scroll|dragg|swip|hover)[a-z]*ing")
+"""What is not done on the way: it denies no place."""
 _ORDER = on_use(f"(?<![A-Za-z]){_PRESS}(?=(?:e|[a-z]*ing)?(?![A-Za-z]))")
 _DENIED = on_use(
     r"(?:(?:(?<!why )(?<!Why )(?<!did )(?<!does )(?<![a-z] Do )not|(?<!did)(?<!does)(?<![a-z] Do)n['’]t|[Nn]ever|NOT"
-    rf"|NEVER)(?:\.[A-Za-z_]+|[ ]+(?:ever |to )?{_PRESS}e?|[ ]+(?:ever )?be {_PRESS}[a-z]*ed)"
+    rf"|NEVER)(?:\.[A-Za-z_]+|[ ]+(?:ever |to )?{_PRESS}e?|[ ]+(?:ever )?be {_TOUCHED})"
     rf"|(?:[Aa]void|[Ii]nstead of|[Rr]ather than|[Ww]ithout)[ ]+{_PRESS}[a-z]*ing)(?![A-Za-z])"
     r"(?:(?![ \t](?:but|and|or|then|except|instead|only|than|until|before|as|if|else|since|because|so)(?![A-Za-z]))"
     r"[^.!?,;:\n(\[{<>→])*(?::[ \t\n*`]*$)?"
@@ -79,7 +82,7 @@ _CONTRAST = on_use(
 )
 _CORRECTED, _BUT = on_use(rf"(?:(?:[Nn]ot|n['’]t)[ ]|不是){_OTHER}"), re.compile("[\"'*`]*(?:,? but |, ?而?是)")
 _IN_PLACE_OF = on_use(rf"(?:^|[.!?,;:\n])[ ]*(?:[Ii]nstead of|[Rr]ather than)[ ]{_OTHER}")
-_PASSIVE = on_use(rf"[^.!?,;:\n()]*(?:not|n['’]t|never) be {_PRESS}[a-z]*ed(?![A-Za-z])")
+_PASSIVE = on_use(rf"[^.!?,;:\n()]*(?:not|n['’]t|never) be {_TOUCHED}(?![A-Za-z])")
 _CLICKED = on_use(
     f"(?<![A-Za-z])(?<!the )(?:{either_case('(?:left[ -])?(?:click(?:ing)?|tap(?:ping)?|select(?:ing)?)')})(?![A-Za-z])"
 )
@@ -169,6 +172,7 @@ def asked_in(front: str, near: str, behind: str) -> str | None:
     sentence = _QUOTED.sub("", front) + _NO_NAME.split(near, maxsplit=1)[0]
     denied = [*_DENIED.finditer(sentence)]
     last = denied[-1][0] if denied and denied[-1].end() == len(sentence) else ""
+    last = "" if _ASIDE.match(last) else last
     if not last and (_CONTRAST.search(sentence) or (_CORRECTED.search(sentence) and _BUT.match(behind))):
         return None
     if last or _IN_PLACE_OF.search(sentence) or _PASSIVE.match(behind):
