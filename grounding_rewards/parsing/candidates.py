@@ -144,8 +144,8 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
         word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front[-_NEAR:])
         if word and word[1].lower() not in NOUNS and not is_known(word[1]):
             return candidate._replace(act=Act(word[1], act.place))
-    kind = action_in(front, text[candidate.begin : candidate.begin + 16], behind)
-    return candidate if kind == "" else candidate._replace(act=act._replace(name=kind) if kind else None)
+    name = action_in(front, text[candidate.begin : candidate.begin + 16], behind)
+    return candidate if name == "" else candidate._replace(act=act._replace(name=name) if name else None)
 
 
 _FAR, _NEAR = 200, 80
