@@ -63,7 +63,7 @@ _PRESS = (
 )
 _TOUCHED = "(?:double[ -]|right[ -])?(?:click|tapp|press|touch)ed"
 _ASIDE = re.compile("[Ww]ithout|[A-Za-z ]*(?:typ|scroll|dragg|swip|hover)[a-z]*ing")
-"""What is not done on the way: it denies no place."""
+"""Actions that are left out on the way, which deny no place."""
 _ORDER = on_use(f"(?<![A-Za-z]){_PRESS}(?=(?:e|[a-z]*ing)?(?![A-Za-z]))")
 _DENIED = on_use(
     r"(?:(?:(?<!why )(?<!Why )(?<!did )(?<!does )(?<![a-z] Do )not|(?<!did)(?<!does)(?<![a-z] Do)n['’]t|[Nn]ever|NOT"
