@@ -44,8 +44,8 @@ from grounding_rewards.targets.box_format import BoxFormat, as_box_format
 from grounding_rewards.verifiers.action_match import ActionMatch
 
 _SHOWN = 3
-_HEADS = ("field", "value", "n", "correct", "accuracy", "low", "high", "parse_rate")
-_TITLES = (*_HEADS[:5], "95 % interval", "parsed")
+_HEADS = ("field", "value", "valid", "correct", "accuracy", "low", "high", "parse_rate")
+_TITLES = ("field", "value", "n", "correct", "accuracy", "95 % interval", "parsed")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -104,7 +104,7 @@ class EvaluatedRows(Evaluation):
         rows = [["", "all", *_figures(self)]]
         for each in self.figures:
             low, high = each.interval or (None, None)
-            rows.append(["total", each.name, each.n, each.correct, each.accuracy, low, high, None])
+            rows.append(["total", each.name, each.rows, each.correct, each.accuracy, low, high, None])
         return rows + [
             [name, value, *_figures(part)] for name, parts in self.by.items() for value, part in parts.items()
         ]
@@ -135,8 +135,8 @@ class EvaluatedRows(Evaluation):
 
 
 def _figures(counts: Evaluation) -> list[Any]:
-    low, high = counts.interval if counts.n else (None, None)
-    return [counts.n, counts.correct, counts.accuracy, low, high, counts.parse_rate]
+    low, high = counts.interval if counts.valid else (None, None)
+    return [counts.valid, counts.correct, counts.accuracy, low, high, counts.parse_rate]
 
 
 def _texts(row: Sequence[Any]) -> list[str]:

@@ -72,9 +72,9 @@ def first_settings(
     ranked = sorted(runs, key=lambda run: (-run.figures.correct, len(run.settings)))
     best = ranked[0]
     # Another meaning must be as simple, and leave as many targets usable: boxes in shares may be boxes of a pixel, too.
-    rivals = (run for run in ranked[1:] if run.meaning != best.meaning and run.figures.n >= best.figures.n)
+    rivals = (run for run in ranked[1:] if run.meaning != best.meaning and run.figures.valid >= best.figures.valid)
     rival = next((run for run in rivals if len(run.settings) <= len(best.settings)), None)
-    why = [str(run.figures.findings[0]) for run in runs if not run.figures.n and run.figures.findings]
+    why = [str(run.figures.findings[0]) for run in runs if not run.figures.valid and run.figures.findings]
     unusable = printable(why[0]) if why else ""
     lines: dict[tuple[str, str], tuple[Any, str]] = {("recipe", "name"): (CLICK, "hits of a click's place count")}
     counts = ", ".join(f"{' '.join(map(str, run.settings.values()))} {run.figures.correct}" for run in ranked[:4])
@@ -83,13 +83,13 @@ def first_settings(
     fitted = "axes" in best.settings and unusable  # a scale explains much where other spaces cannot be tried
     if fitted or hits == 0 or hits - next_best <= _CLEAR * (hits + next_best) ** 0.5:
         unknown.append(
-            f"response_space: not known: of {best.figures.n} answers hit as {counts}; {unusable or 'give more answers'}"
-            f", or set what the model's page says: {', '.join(_SPACES)}"
+            f"response_space: not known: of {best.figures.valid} answers hit as {counts}; "
+            f"{unusable or 'give more answers'}, or set what the model's page says: {', '.join(_SPACES)}"
         )
     for name, value in best.settings.items():
         table = next((table for table in ("answers", "data") if name in known(table)), "recipe")
         if not (unknown and table != "data"):
-            lines[table, name] = value, f"of {best.figures.n} answers hit as {counts}"
+            lines[table, name] = value, f"of {best.figures.valid} answers hit as {counts}"
     said = {text.partition(":")[0]: text.partition("; --")[0] for text in reversed(best.notes)}
     if layout := next((text for text in said.values() if text.startswith("rows as in ")), ""):
         lines["recipe", "name"] = CLICK, layout
@@ -101,7 +101,7 @@ def first_settings(
     lines |= _inputs(join, columns, split, images, out)
     if not unknown:  # a sign of another space or format of targets, too
         unknown = [printable(str(each)) for each in best.figures.findings if each.code is Code.BAD_TARGET]
-    return FirstSettings(lines, tuple(unknown), best.figures.n + best.figures.not_valid)
+    return FirstSettings(lines, tuple(unknown), best.figures.rows)
 
 
 def _inputs(

@@ -43,7 +43,7 @@ class Actions:
 class Evaluation:
     """Counts over rollouts, with rates and intervals."""
 
-    n: int  # valid rows: those with a usable target
+    valid: int  # rows with a usable target
     correct: int  # valid rows with acc 1
     parsed: int  # valid rows with a parsed response: a place or a refusal
     not_valid: int  # rows with an unusable target; they count only here and in reasons
@@ -54,26 +54,31 @@ class Evaluation:
     by: Mapping[str, Mapping[str, Evaluation]] = field(default_factory=dict)
 
     @property
+    def rows(self) -> int:
+        """The number of all rows."""
+        return self.valid + self.not_valid
+
+    @property
     def accuracy(self) -> float | None:
-        """Return the share of right rows, correct / n; None where n = 0."""
-        return self.correct / self.n if self.n else None
+        """Return the share of right rows, correct / valid; None where none is valid."""
+        return self.correct / self.valid if self.valid else None
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 95 % Wilson interval of the accuracy; (0, 1) where n = 0."""
-        low, high = wilson(self.correct, self.n)
+        """Return the 95 % Wilson interval of the accuracy; (0, 1) where no row is valid."""
+        low, high = wilson(self.correct, self.valid)
         return float(low), float(high)
 
     @property
     def parse_rate(self) -> float | None:
-        """Return the share of parsed responses, parsed / n; None where n = 0."""
-        return self.parsed / self.n if self.n else None
+        """Return the share of parsed responses, parsed / valid; None where no row is valid."""
+        return self.parsed / self.valid if self.valid else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; ``refusals``, ``actions`` and ``by`` only where there are some."""
         plain: dict[str, Any] = {
-            "rows": self.n + self.not_valid,
-            "valid": self.n,
+            "rows": self.rows,
+            "valid": self.valid,
             "correct": self.correct,
             "accuracy": self.accuracy,
             "interval": list(self.interval),
@@ -134,7 +139,7 @@ def merge(evaluations: Iterable[Evaluation]) -> Evaluation:
             for value, part in values.items():
                 parts.setdefault(name, {}).setdefault(value, []).append(part)
     return Evaluation(
-        n=sum(each.n for each in several),
+        valid=sum(each.valid for each in several),
         correct=sum(each.correct for each in several),
         parsed=sum(each.parsed for each in several),
         not_valid=sum(each.not_valid for each in several),
@@ -160,7 +165,7 @@ def _count(
             false_refusals=int((~asked & wrong & gone).sum()),
         )
     return Evaluation(
-        n=int(valid.sum()),
+        valid=int(valid.sum()),
         correct=int(right.sum()),
         parsed=int((valid & np.isin(reason, PARSED)).sum()),
         not_valid=int((~valid).sum()),
@@ -195,7 +200,7 @@ def _label(value: Any) -> str:
 
 
 def _ordered(parts: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    return dict(sorted(parts.items(), key=lambda part: (-part[1].n - part[1].not_valid, part[0])))
+    return dict(sorted(parts.items(), key=lambda part: (-part[1].rows, part[0])))
 
 
 @dataclass(frozen=True)

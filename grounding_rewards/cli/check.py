@@ -143,7 +143,7 @@ def check_rollouts(
         reasons = table("responses by reason", ["reason", "rows"], [(k, f"{v:,}") for k, v in whole.reasons.items()])
         more = [*counts, reasons, table("rewards inside groups", *_of_groups(checked.groups))]
         more += _other_settings(checked.space_scores)
-        _write(html, "rollouts", f"Rollouts of {file.name}", checked.findings, whole.n, more, shown)
+        _write(html, "rollouts", f"Rollouts of {file.name}", checked.findings, whole.valid, more, shown)
     if as_json:
         terminal.print_json({**checked.to_dict(), **_paged(html)})
     else:
@@ -356,7 +356,7 @@ def _earned(rows: Sequence[Earned]) -> tuple[list[str], list[list[str]]]:
 def _counted(name: str, parts: Mapping[str, Evaluation]) -> Block:
     """Return the accuracies of parts as a table of a page."""
     rows = [
-        (part, f"{each.n:,}", f"{each.correct:,}", percent(each.accuracy), tables.interval(*each.interval),
+        (part, f"{each.valid:,}", f"{each.correct:,}", percent(each.accuracy), tables.interval(*each.interval),
          percent(each.parse_rate))
         for part, each in parts.items()
     ]  # fmt: skip

@@ -62,7 +62,7 @@ def test_rows_in_memory_are_as_good_as_a_file(tmp_path: Path, made: Any) -> None
     filed = gr.evaluate(write_rows(tmp_path / "rows.jsonl", *ROWS), response_space="pixel", by="kind")
     assert (figures.file, filed.file) == ("rows", str(tmp_path / "rows.jsonl"))
     assert figures.to_dict() | {"file": ""} == filed.to_dict() | {"file": ""}
-    assert {value: (part.correct, part.n) for value, part in figures.by["kind"].items()} == {
+    assert {value: (part.correct, part.valid) for value, part in figures.by["kind"].items()} == {
         "icon": (1, 2), "(none)": (1, 1), "text": (0, 1)
     }  # fmt: skip
 
@@ -150,8 +150,8 @@ def test_a_data_frame_has_a_row_for_each_value_and_each_total(tmp_path: Path) ->
     pytest.importorskip("pandas")
     folder = as_json(tmp_path / "shots", screenspot({"web / icon": 3, "mobile / text": 2}))
     frame = gr.evaluate(folder, benchmark="screenspot", response_space="pixel").to_pandas()
-    assert list(frame.columns) == ["field", "value", "n", "correct", "accuracy", "low", "high", "parse_rate"]
-    assert frame[["field", "value", "n"]].values.tolist()[:3] == [
+    assert list(frame.columns) == ["field", "value", "valid", "correct", "accuracy", "low", "high", "parse_rate"]
+    assert frame[["field", "value", "valid"]].values.tolist()[:3] == [
         ["", "all", 5], ["total", "mean of 6 cells", 5], ["total", "all rows", 5]
     ]  # fmt: skip
     assert frame["accuracy"].isna().tolist() == [False, True, True, *[False] * (len(frame) - 3)]  # rows are missing

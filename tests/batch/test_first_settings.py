@@ -262,7 +262,7 @@ def test_a_resizing_that_hits_no_more_answers_than_pixels_leaves_no_doubt(monkey
     def evaluated(*given: Any) -> Any:
         (*_, settings) = given
         correct, better = (hits[settings["response_space"]], {}) if len(settings) > 1 else (0, boxes)
-        figures = SimpleNamespace(n=60, correct=correct, not_valid=0, findings=(), columns={})
+        figures = SimpleNamespace(valid=60, rows=60, correct=correct, not_valid=0, findings=(), columns={})
         return module._Run(settings, figures, (), model if settings == {"response_space": "unit"} else better)
 
     monkeypatch.setattr(module, "_evaluated", evaluated)

@@ -29,7 +29,7 @@ def test_counts_of_every_kind_of_row():
     responses = ["(5, 5)", "(50, 50)", "(500, 5)", "hm", "(5, 5)", "(5, 5)"]
     scores, refusals = scored(responses, [BOX] * 5 + [{"bbox": [1]}], bad_target="abstain")
     found = evaluate(scores, refusals=refusals)
-    assert (found.n, found.correct, found.parsed, found.not_valid) == (5, 2, 4, 1)
+    assert (found.valid, found.correct, found.parsed, found.not_valid) == (5, 2, 4, 1)
     assert (found.accuracy, found.parse_rate) == (0.4, 0.8)
     assert found.interval == tuple(map(float, wilson(2, 5)))
     assert found.reasons == {"OK": 3, "NO_ANSWER": 1, "OUT_OF_IMAGE": 1, "BAD_TARGET": 1}
@@ -57,14 +57,14 @@ def test_a_task_that_finishes_as_impossible_refuses_as_far_as_the_recipe_has_it_
     assert found.by["kind"]["a"].refusals == Refusals(targets=4, correct=2, false_clicks=2, false_refusals=0)
     wrong = evaluate(replace(scores, acc=np.zeros(8)), refusals=table.refusal)  # of a recipe to which it is no refusal
     assert wrong.refusals == Refusals(targets=4, correct=0, false_clicks=2, false_refusals=2)
-    assert (found.correct, found.n) == (4, 7)
+    assert (found.correct, found.valid) == (4, 7)
 
 
 def test_breakdown_by_value():
     scores, refusals = scored(["(5, 5)", "hm", "(5, 5)", "(5, 5)", "(50, 50)"], [BOX] * 5)
     values = ["icon", ["icon", "text", "icon"], None, [], np.array(["text"])]
     found = evaluate(scores, refusals=refusals, by={"kind": values, "step": [1, 2, True, float("nan"), {"a": 1}]})
-    counts = {value: (part.n, part.correct) for value, part in found.by["kind"].items()}
+    counts = {value: (part.valid, part.correct) for value, part in found.by["kind"].items()}
     assert counts == {"(none)": (2, 2), "icon": (2, 1), "text": (2, 0)}
     assert list(found.by["step"]) == ["(none)", "1", "2", "true", '{"a": 1}']
 
@@ -124,7 +124,7 @@ def test_merged_parts_equal_the_whole(rows):
 
 
 def test_merge_of_none_is_empty():
-    assert merge([]) == Evaluation(n=0, correct=0, parsed=0, not_valid=0, reasons={})
+    assert merge([]) == Evaluation(valid=0, correct=0, parsed=0, not_valid=0, reasons={})
 
 
 RIGHT_OF = st.lists(

@@ -35,9 +35,9 @@ class Figure(Struct, frozen=True):
 
     name: str  # the total's name
     correct: int  # right rows
-    n: int  # rows
-    rows: int  # rows that the benchmark has
-    share: float | None  # correct / n, or the plain mean of the shares of ``cells``; None where there is no row
+    rows: int
+    of: int  # rows that the benchmark has
+    share: float | None  # correct / rows, or the plain mean of the shares of ``cells``; None where there is no row
     # the 95 % Wilson interval of a share of rows, clustered by sample where samples have several; None of a mean of
     # cells, and where there is no row
     interval: tuple[float, float] | None
@@ -55,7 +55,7 @@ class Figure(Struct, frozen=True):
         """Return plain values; ``cells`` only for a mean of cells."""
         cells = {label: {"correct": correct, "rows": n} for label, (correct, n) in self.cells.items()}
         return {
-            "name": self.name, "correct": self.correct, "rows": self.n, "of": self.rows, "accuracy": self.accuracy,
+            "name": self.name, "correct": self.correct, "rows": self.rows, "of": self.of, "accuracy": self.accuracy,
             "share": self.share, "interval": None if self.interval is None else list(self.interval),
             "missing": self.missing, **({"cells": cells} if cells else {}),
         }  # fmt: skip
@@ -115,8 +115,8 @@ def _of_total(total: Total, evaluation: Evaluation) -> tuple[int, int]:
     """Return the right rows and the rows that belong to a total."""
     refusals = evaluation.refusals
     if total.refusals or refusals is None:
-        return evaluation.correct, evaluation.n
-    return evaluation.correct - refusals.correct, evaluation.n - refusals.targets
+        return evaluation.correct, evaluation.valid
+    return evaluation.correct - refusals.correct, evaluation.valid - refusals.targets
 
 
 def _interval(correct: int, n: int, samples: Ints, benchmark: Benchmark) -> tuple[float, float]:

@@ -50,7 +50,7 @@ def totals(title: str, figures: Sequence[Figure]) -> None:
     heads = ["correct", "n", "of", "accuracy", "95 % interval"]
     rows = [
         [
-            each.name, str(each.correct), str(each.n), str(each.rows), percent(each.accuracy),
+            each.name, str(each.correct), str(each.rows), str(each.of), percent(each.accuracy),
             layout.interval(*each.interval) if each.interval and not each.missing else "-",
         ]
         for each in figures
@@ -110,7 +110,7 @@ def _share(own: Share) -> list[str]:
 def _reasons(parts: Evaluations) -> Table:
     rows = {
         reason.name: {
-            name: [str(each.reasons[reason.name]), percent(each.reasons[reason.name] / (each.n + each.not_valid))]
+            name: [str(each.reasons[reason.name]), percent(each.reasons[reason.name] / each.rows)]
             for name, each in parts
             if reason.name in each.reasons
         }
@@ -133,7 +133,7 @@ def _actions(parts: Evaluations) -> Table:
     heads = ["rows", "right type", "with a place", "right place"]
     rows = [
         [
-            name, str(counts.n), percent(own.types / counts.n if counts.n else None), str(own.placed),
+            name, str(counts.valid), percent(own.types / counts.valid if counts.valid else None), str(own.placed),
             percent(own.places / own.placed if own.placed else None),
         ]
         for name, counts in parts
@@ -147,7 +147,7 @@ def _breakdown(field: str, parts: Evaluations, heads: list[str]) -> Table:
     shown = heads if len(parts) == 1 else heads[:-1]
     totals: Counter[str] = Counter()
     for _, each in parts:
-        totals.update({value: part.n + part.not_valid for value, part in each.by[field].items()})
+        totals.update({value: part.rows for value, part in each.by[field].items()})
     rows = {
         value: {name: _figures(each.by[field][value])[: len(shown)] for name, each in parts if value in each.by[field]}
         for value in sorted(totals, key=lambda value: (-totals[value], value))
@@ -173,8 +173,8 @@ _LABEL_FREE = ["n", "acc = 1", "mean acc", "95 % interval", "parsed"]
 
 def _figures(evaluation: Evaluation) -> list[str]:
     low, high = evaluation.interval
-    interval = layout.interval(low, high) if evaluation.n else "-"
-    counts = str(evaluation.n), str(evaluation.correct)
+    interval = layout.interval(low, high) if evaluation.valid else "-"
+    counts = str(evaluation.valid), str(evaluation.correct)
     return [*counts, percent(evaluation.accuracy), interval, percent(evaluation.parse_rate)]
 
 

@@ -61,8 +61,8 @@ def test_a_mean_counts_its_cells_alike_and_refusals_where_the_total_does():
     }  # fmt: skip
     mean, places, everything = evaluated(rows).figures
     assert (mean.accuracy, mean.interval, mean.cells) == (0.5, None, {"a": (0, 1), "b": (1, 1), "c": (1, 2)})
-    assert (places.correct, places.n, places.accuracy) == (1, 3, 1 / 3)
-    assert (everything.correct, everything.n, everything.accuracy) == (2, 4, 0.5)
+    assert (places.correct, places.rows, places.accuracy) == (1, 3, 1 / 3)
+    assert (everything.correct, everything.rows, everything.accuracy) == (2, 4, 0.5)
     mean, places, everything = evaluated(rows, structs.replace(OWN, negative_refuses=False)).figures
     assert (mean.share, everything.correct) == (1 / 6, 1)
 
@@ -103,7 +103,7 @@ def test_totals_without_refusals_count_places_alone_whatever_a_recipe_takes_as_a
     failed = {**row("b", 1, right=True), "response": '{"action": "terminate", "status": "failure"}'}
     own = structs.replace(OWN, totals=(*OWN.totals[1:], Total("cells", 2, "kind", {"a": 1, "b": 1}, refusals=False)))
     counts = evaluated({"rows": [missed, failed]}, own, gr.recipe("action", response_space="pixel"))
-    assert [(each.correct, each.n) for each in counts.figures] == [(0, 1), (1, 2), (0, 1)]
+    assert [(each.correct, each.rows) for each in counts.figures] == [(0, 1), (1, 2), (0, 1)]
     assert asdict(counts.evaluation.refusals) == {"targets": 1, "correct": 1, "false_clicks": 0, "false_refusals": 0}
     in_files = evaluated({"a": [missed], "b": [failed]}, own, gr.recipe("action", response_space="pixel"))
     assert in_files.figures[2].cells == {"a": (0, 1), "b": (0, 0)}
@@ -121,7 +121,7 @@ def test_names_tell_samples_apart_before_the_key_and_rows_without_either_are_sam
             ""
         ]
     twice = evaluated({"rows": unnamed * 2}).figures[2]
-    assert (twice.accuracy, twice.n) == (1.0, 8)
+    assert (twice.accuracy, twice.rows) == (1.0, 8)
 
 
 def test_the_first_column_that_says_something_is_a_field_s_value():
