@@ -8,10 +8,14 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.parsing.literal import LiteralError, is_shallow, read_json, read_literal
 from grounding_rewards.parsing.patterns import COMMA, XY
 from grounding_rewards.parsing.reading import REFUSED, Answered, Answers, Form, Place
-from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited, number, on_use, tag_span, tag_text
+from grounding_rewards.parsing.texts import NUMBER, SPACE, Texts, compiled, limited, number, on_use, tag_span, tag_text
 
 # One JSON object with ``point_2d`` and nothing around it but a fence, as UI-RFT answers.
 
@@ -23,15 +27,12 @@ USUAL_NUMBER = r"(?:0|-?[1-9][0-9]{0,11})(?:\.[0-9]+)?"
 _POINT_FENCE, _END = "```json", "```"
 
 
-def _usual_point() -> str:
-    """The pattern of an object as models nearly always write it: the point, in groups x and y, and a label."""
-    groups = [rf"(?P<{name}>{USUAL_NUMBER})" for name in "xy"]
+def usual_point(x: str = "", y: str = "") -> str:
+    """Return the pattern of an object as models nearly always write it: the point, in groups x and y, and a label."""
+    groups = [rf"(?P<{name}>{USUAL_NUMBER})" if name else USUAL_NUMBER for name in (x, y)]
     tokens = (r"\{", f'"{POINT_KEY}"', ":", r"\[", groups[0], ",", groups[1], r"\]")
     label = JSON_SPACE.join((",", '"label"', ":", r'"[^"\\\[\]\x00-\x1f]*"', ""))
     return rf"{JSON_SPACE.join(tokens)}{JSON_SPACE}(?:{label})?\}}"
-
-
-_USUAL_POINT = _usual_point()
 
 
 def decoded(text: str, start: int = 0) -> Any:
@@ -65,7 +66,7 @@ def read_json_point(text: str) -> list[tuple[float, float]] | None:
 JSON_POINT = Form(
     "json_point",
     read=read_json_point,
-    usual=(rf"^{SPACE}(?:{_POINT_FENCE}{SPACE})?{_USUAL_POINT}{SPACE}(?:{_END}{SPACE})?$",),
+    usual=(rf"^{SPACE}(?:{_POINT_FENCE}{SPACE})?{usual_point('x', 'y')}{SPACE}(?:{_END}{SPACE})?$",),
     signs=(POINT_KEY,),
     formed=True,
 )
@@ -80,9 +81,13 @@ _OPEN, _CLOSE = "<think>", "</think>"
 _PROSE = rf"[^\[]*(?:\[{JSON_SPACE}[^\[\]{{ \t\n\r][^\[\]]*\][^\[]*)*"
 _BEGIN = rf"^{_PROSE}(?P<list>\[){JSON_SPACE}[{{\]]"
 
-_LISTED = (
-    rf"(?:{_POINT_FENCE})?{JSON_SPACE}\[{JSON_SPACE}{_USUAL_POINT}{JSON_SPACE}\]{JSON_SPACE}(?:{_END}{JSON_SPACE})?$"
-)
+# These are for RE2 alone. Every list matches _CLOSED; most malformed ones do not, as they were cut short.
+_POINT = rf"{usual_point()}{JSON_SPACE}"
+_LIST = rf"\[{JSON_SPACE}{_POINT}(?:,{JSON_SPACE}{_POINT})*\]"
+_FENCED = rf"(?:{_POINT_FENCE}{JSON_SPACE})?{_LIST}{JSON_SPACE}(?:{_END}{JSON_SPACE})?"
+_USUAL = rf"^(?:{_CLOSE})?{JSON_SPACE}{_FENCED}$"
+_CLOSED = rf"\}}[^\]]*\]|\[{JSON_SPACE}\]"
+_THOUGHT = rf"^{SPACE}{_OPEN}{SPACE}[^<{SPACE[1:-2]}]"
 
 
 @dataclass(frozen=True)
@@ -93,16 +98,47 @@ class PointListForm(Form):
     object has no pair of numbers under ``point_2d``, the whole list is malformed.
     """
 
+    # The text must begin with one closed block of thinking that is not empty, and hold no other; the list comes
+    # after it. Use it with the recipe option ``thinking="read"``, which keeps the thinking.
+    thought: bool = False
+
     def one(self, text: str, answers: Answers) -> Answered:
         """Read one text."""
-        points = self.read(text) if self.read else None
+        points = self.points(text)
         if points is None:
             return -1, POINT_KEY in text, ()
         return 0, True, self._policy(points, answers) if points else (REFUSED,)
 
+    def points(self, text: str) -> list[tuple[float, float]] | None:
+        """Return the points of one text, [] for an empty list, None if it cannot be read."""
+        thought, close, answer = text.rpartition(_CLOSE) if self.thought else ("", "", text)
+        points = _first_list(answer)
+        if points is None or (self.thought and not (close and _is_thought(thought) and _OPEN not in answer)):
+            return None
+        return points
 
-def read_point_list(answer: str) -> list[tuple[float, float]] | None:
-    """Return the points of one text, [] for an empty list, None if it cannot be read."""
+    def many(self, texts: Texts) -> tuple[Ints, Floats, Ints, Ints]:
+        """Read all texts in the usual form at once; see ``reading.Many``."""
+        rows, column = self._answers(texts)
+        usual = _matches(column, _USUAL)
+        points, counts = _points(column.filter(usual))
+        unclosed = rows[~usual][~_matches(column.filter(~usual), _CLOSED)]  # no list in them closes
+        return rows[usual], points, np.cumsum(counts), unclosed
+
+    def _answers(self, texts: Texts) -> tuple[Ints, Any]:
+        """Return the rows in which the end of the thinking is certain, and their texts after it as an arrow array."""
+        column = texts.arrow
+        if not self.thought:
+            return np.arange(len(texts)), column
+        # With two of "<" the first opens the thinking; the second is then the only one that can close it.
+        data, offsets = _buffers(column)
+        marks = np.flatnonzero(data == ord("<"))
+        first = np.searchsorted(marks, offsets)
+        rows = np.flatnonzero((np.diff(first) == 2) & _matches(column, _THOUGHT))
+        return rows, _pieces(column, np.stack((marks[first[rows] + 1], offsets[rows + 1]), axis=1))
+
+
+def _first_list(answer: str) -> list[tuple[float, float]] | None:
     begin = compiled(_BEGIN).match(answer) if "]" in answer else None
     items = begin and decoded(answer, begin.start("list"))
     if not isinstance(items, list):
@@ -111,23 +147,58 @@ def read_point_list(answer: str) -> list[tuple[float, float]] | None:
     return points if len(points) == len(items) else None
 
 
-def read_thought_point_list(text: str) -> list[tuple[float, float]] | None:
-    """Return those after one closed block of thinking that is not empty, where the text holds no other."""
-    thought, close, answer = text.rpartition(_CLOSE)
-    before, _, thought = thought.partition(_OPEN)
-    alone = close and thought.strip() and not before.strip() and _OPEN not in thought + answer and _CLOSE not in thought
-    return read_point_list(answer) if alone else None
+def _is_thought(text: str) -> bool:
+    """Return True if the text before the last closing tag is one block of thinking that is not empty."""
+    opened = text.lstrip()
+    thought = opened.removeprefix(_OPEN)
+    return thought != opened and thought.strip() != "" and _OPEN not in thought and _CLOSE not in thought
 
 
-POINT_LIST = PointListForm("point_list", read=read_point_list, usual=(f"^{JSON_SPACE}{_LISTED}",))
+def _points(answers: Any) -> tuple[Floats, Ints]:
+    """Return the points in answers of the usual form, (k, 2), and the number of points of each answer."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    data, offsets = _buffers(answers)
+    opening, closing, commas = (np.flatnonzero(data == ord(sign)) for sign in "[],")
+    starts, ends = np.searchsorted(opening, offsets), np.searchsorted(closing, offsets)
+    # The first bracket of each answer opens the list, and the last one closes it.
+    opening, closing = np.delete(opening, starts[:-1]), np.delete(closing, ends[1:] - 1)
+    comma = commas[np.searchsorted(commas, opening)]
+    numerals = _pieces(answers, np.stack((opening + 1, comma, comma + 1, closing), axis=1).reshape(-1, 2))
+    numbers = pc.cast(pc.ascii_trim(numerals, characters=" \t\n\r"), pa.float64())
+    return numbers.to_numpy(zero_copy_only=False).reshape(-1, 2), np.diff(starts) - 1
+
+
+def _matches(column: Any, pattern: str) -> NDArray[np.bool_]:
+    import pyarrow.compute as pc
+
+    matched: NDArray[np.bool_] = pc.match_substring_regex(column, pattern=pattern).to_numpy(zero_copy_only=False)
+    return matched
+
+
+def _buffers(column: Any) -> tuple[NDArray[np.uint8], Ints]:
+    """Return the bytes of an arrow array of strings, and the offsets of the strings in them."""
+    _, offsets, data = column.buffers()
+    places = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    return np.frombuffer(data, dtype=np.uint8)[: places[-1]] if len(column) else np.zeros(0, np.uint8), places
+
+
+def _pieces(column: Any, spans: Ints) -> Any:
+    """Return the strings between positions (m, 2) in the bytes of a column, which ascend and do not overlap."""
+    import pyarrow as pa
+
+    bounds = np.ascontiguousarray(spans.ravel())
+    # The bounds are offsets into the same bytes, so that nothing is copied before take.
+    both = pa.LargeStringArray.from_buffers(max(len(bounds) - 1, 0), pa.py_buffer(bounds), column.buffers()[2])
+    return both.take(pa.array(np.arange(0, len(both), 2)))  # every other string lies between two pieces
+
+
+POINT_LIST = PointListForm("point_list", read=None)
 """A list of points anywhere in the text; with the recipe option ``thinking="closed"`` the one after the thinking."""
 
-THOUGHT_POINT_LIST = PointListForm(
-    "thought_point_list",
-    read=read_thought_point_list,
-    usual=(rf"^{SPACE}{_OPEN}{SPACE}[^<{SPACE[1:-2]}][^<]*{_CLOSE}{JSON_SPACE}{_LISTED}",),
-)
-"""The same after one block of thinking, with the option ``thinking="read"``, as InfiGUI-G1 demands by default."""
+THOUGHT_POINT_LIST = PointListForm("thought_point_list", read=None, thought=True)
+"""A list of points after one block of thinking, as InfiGUI-G1 demands by default."""
 
 
 # Boxes in a fenced list of dicts, written as JSON or as Python, as GUI-G1 and Qwen2.5-VL answer.

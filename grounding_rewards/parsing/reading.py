@@ -13,11 +13,13 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grounding_rewards.actions import Act, normalised
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError
 from grounding_rewards.parsing.patterns import check_texts, groups_of
-from grounding_rewards.parsing.texts import SPACE, compiled, tag_texts
+from grounding_rewards.parsing.texts import SPACE, Texts, compiled, tag_texts
 
 Answers = Literal["only", "first", "last", "all"]
 """Rule for texts with several answers: none of them counts, the first does, the last does, or all do."""
@@ -26,6 +28,10 @@ Place = Sequence[float]
 Read = Callable[[str], Iterable[Act | Place] | None]
 Answered = tuple[int, bool, Sequence[Act]]
 """Index of the dialect that matched (-1: none), whether an answer was begun, the answers that the policy needs."""
+
+Many = Callable[[Texts], tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64]]]
+"""From n texts to the rows that are lists of points, all of their points, where each row's points end, and further
+rows that surely hold no answer."""
 
 MAX_ANSWERS = 256
 """Largest number of answers that are read; a response with more, such as points all over the screen, is TOO_MANY."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from grounding_rewards.actions import NO_ARGUMENTS, Act, Arguments, Objects, canonical, empty, is_known, objects
 from grounding_rewards.arrays import Floats, made, nowhere
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
-from grounding_rewards.parsing.reading import MAX_ANSWERS, NEVER, REFUSED, Answers, Dialect, Place, Step
+from grounding_rewards.parsing.reading import MAX_ANSWERS, NEVER, REFUSED, Answers, Dialect, Many, Place, Step
 from grounding_rewards.parsing.texts import (
     VECTOR_ROWS,
     Texts,
@@ -209,6 +209,9 @@ class _Table:
                 at, some = _kept(at, some, reduce(np.logical_or, [contains(some, sign) for sign in step.gate]))
             done: list[NDArray[np.int64]] = []
             gated = at
+            many = getattr(step.dialect, "many", None)
+            if many is not None and len(at):
+                at, some = self._listed(at, some, many, step, done, begun)
             for pattern in step.usual if len(at) else ():
                 at, some = self._captured(at, some, pattern, step, done, again)
             once = "" if step.needs == NEVER else getattr(step.dialect, "once", "")
@@ -244,6 +247,28 @@ class _Table:
             elif some:
                 begun[row] = True
         return found
+
+    def _listed(
+        self, at: Any, some: Texts, many: Many, step: Step, done: list[NDArray[np.int64]], begun: NDArray[np.bool_]
+    ) -> tuple[Any, Texts]:
+        """Write lists of points that a dialect reads in many texts at once; return the texts to be read by Python."""
+        chosen, points, ends, unread = many(some)
+        rows, counts = at[chosen], np.diff(ends, prepend=0)
+        self.dialect[rows] = step.first
+        self.xy[rows] = points[ends - 1 if self.answers == "last" else ends - counts] + 0.0
+        several = np.flatnonzero(counts > 1)
+        if self.answers in ("only", "all"):
+            self.reason[rows[counts > MAX_ANSWERS]] = _TOO_MANY
+            if self.answers == "only":
+                self.reason[rows[(counts > 1) & (counts <= MAX_ANSWERS)]] = _SEVERAL
+            else:
+                few = several[counts[several] <= MAX_ANSWERS]
+                slices = map(slice, (ends - counts)[few].tolist(), ends[few].tolist())
+                self.several.update(zip(rows[few].tolist(), map(points.__getitem__, slices), strict=True))
+            self.xy[rows[self.reason[rows] != _OK]] = np.nan
+        done.append(rows)
+        begun[at[unread]] = [step.dialect.one(some[each], self.answers)[1] for each in unread.tolist()]
+        return _kept(at, some, np.isin(np.arange(len(at)), np.concatenate((chosen, unread)), invert=True))
 
     def _captured(
         self, at: Any, some: Texts, pattern: str, step: Step, done: list[NDArray[np.int64]], again: list[int]

@@ -1,6 +1,8 @@
-"""Lists of points, as InfiGUI-G1 answers: many of one point are read at once, without reading one."""
+"""Lists of points, as InfiGUI-G1 answers: many of them are read at once, without reading one."""
 
 import json
+
+import numpy as np
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST, parse
@@ -25,20 +27,13 @@ def test_more_points_than_are_read():
 
 
 def test_the_usual_forms_need_no_reading(monkeypatch):
-    # The thinking may hold anything but "<"; the point comes first in its object, then at most a label.
-    lists = [
-        ONE,
-        '[{"point_2d":[1,2]}]',
-        '[\n  {"point_2d": [\n 7, -8.25 ], "label": "b, c" }\n]\n',
-        f"```json\n{ONE}\n```",
-    ]
+    # The thinking may hold anything but "<"; the points come first in their objects, then at most a label.
+    spaced = '[\n  {"point_2d": [\n 7, -8.25 ], "label": "b, c" }\n]\n'
+    lists = [ONE, TWO, '[{"point_2d":[1,2]}]', spaced, f"```json\n{TWO}\n```"]
     texts = [f"<think>\nI see [3] at 5, 6 > 2.\n</think>\n{items}" for items in lists] * VECTOR_ROWS
-    monkeypatch.setattr(type(POINT_LIST), "one", None)
-    for some, dialect in ((texts, THOUGHT_POINT_LIST), (lists * VECTOR_ROWS, POINT_LIST)):
-        found = parse(some, dialect, space=CoordSpace.PIXEL, answers="all", thinking="read")
-        assert found.xy[:4].tolist() == [[520, 219], [1, 2], [7, -8.25], [520, 219]]
-        assert found.points.tolist() == found.xy.tolist()
-
-
-def test_several_points_are_read():
-    assert points(TWO) == ([[1, 2], [3.5, 4]], "OK")
+    monkeypatch.setattr(type(POINT_LIST), "points", None)
+    found = parse(texts, THOUGHT_POINT_LIST, space=CoordSpace.PIXEL, answers="all", thinking="read")
+    assert found.xy[:5].tolist() == [[520, 219], [1, 2], [1, 2], [7, -8.25], [1, 2]]
+    assert found.points[:5].tolist() == [[520, 219], [1, 2], [3.5, 4], [1, 2], [7, -8.25]]
+    found = parse(lists * VECTOR_ROWS, POINT_LIST, space=CoordSpace.PIXEL, answers="all")
+    assert np.diff(found.offsets).tolist() == [1, 2, 1, 1, 2] * VECTOR_ROWS
