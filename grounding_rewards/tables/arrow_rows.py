@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.contents import Contents
 from grounding_rewards.tables.json_lines import encodable, finite
-from grounding_rewards.tables.rows import BATCH_BYTES, Batch, NewColumns, NoRowsError, Note, no_collision
+from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, Note, no_collision
 
 # Without a buffer size Arrow reads a whole column of a row group at once: in many files, all of the images.
 _READ_BYTES = 1 << 20
@@ -119,12 +119,15 @@ class ParquetTable:
                 yield Batch(start, ArrowRows(arrow.select(wanted)), arrow, (start + len(arrow)) / firsts[-1])
 
     def _rows_at_once(self, file: Any) -> int:
-        """Return how many rows to read at once: few of a file with bytes, else about BATCH_BYTES by the mean row."""
+        """Return how many rows to read at once: few of a file with bytes, else about BATCH_BYTES by the mean row.
+
+        A text that rows repeat is in the file once, and comes once for each of them: so there is a bound of rows, too.
+        """
         if any(holds_bytes(field.type) for field in self.schema):
             return FEW_ROWS
         meta = file.metadata
         size = sum(meta.row_group(index).total_byte_size for index in range(meta.num_row_groups))
-        return int(min(ARROW_ROWS, max(1, BATCH_BYTES * meta.num_rows // max(size, 1))))
+        return int(min(BATCH_ROWS, max(1, BATCH_BYTES * meta.num_rows // max(size, 1))))
 
     @contextmanager
     def _reading(self) -> Iterator[Any]:

@@ -96,6 +96,15 @@ def test_rows_are_put_together_where_they_are_small(tmp_path):
     assert [len(batch) for batch in open_table(tmp_path / "in.parquet").batches()] == [32_768, 232]
 
 
+def test_a_text_that_many_rows_repeat_is_read_for_few_of_them_at_once(tmp_path):
+    same = pa.DictionaryArray.from_arrays(pa.array([0] * 40_000, pa.int32()), ["x" * 4096])
+    pq.write_table(pa.table({"tools": same}), tmp_path / "in.parquet", store_schema=False)
+    before = pa.total_allocated_bytes()
+    first = next(iter(open_table(tmp_path / "in.parquet").batches()))
+    assert (len(first), first.rows[0]) == (2048, {"tools": "x" * 4096})
+    assert pa.total_allocated_bytes() - before < 8192 * 5000  # of all 40,000 rows it would be 134 MB
+
+
 def test_a_value_that_rows_share_counts_for_each_of_them():
     image, text = b"x" * 1000, "y" * 10
     shared = pa.array([image] * 8).dictionary_encode()
