@@ -23,7 +23,7 @@ from grounding_rewards.cluster import joined
 from grounding_rewards.engines.rollout import RolledOut, roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import ClusterError, EngineError, TableError
-from grounding_rewards.tables import arrow_rows
+from grounding_rewards.tables.rows import BATCH_ROWS
 from tests.batch.made import HIT, MISS, contents, gelato, rollouts, votes
 from tests.cli.command import Runner, result_of, write_rows
 from tests.engines.seeded import Scripted
@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(600),
 ]  # fmt: skip
 
-SHARD = rescoring.SHARD_BATCHES * arrow_rows.ARROW_ROWS
+SHARD = rescoring.SHARD_BATCHES * BATCH_ROWS
 """Rows of a shard: workers have the sizes that everybody has."""
 
 

@@ -32,7 +32,7 @@ from grounding_rewards.errors import ClusterError, RecipeError, TableError
 from grounding_rewards.plugins.registry import files_named, plugins_named
 from grounding_rewards.rollouts import PARSED, Reason, Scores
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.arrow_rows import ParquetTable
+from grounding_rewards.tables.arrow_rows import ARROW_ROWS, ParquetTable
 from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.columns import OWN, Columns, columns_read, has
 from grounding_rewards.tables.image_files import ImageFiles
@@ -44,7 +44,7 @@ from grounding_rewards.tables.rollout_columns import COLUMNS, KEY, arrow, arrow_
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_sql import FileRollouts
 from grounding_rewards.tables.rollout_table import MatchedRollouts, RolloutTable, open_rollouts
-from grounding_rewards.tables.rows import Batch, Note, Table
+from grounding_rewards.tables.rows import BATCH_ROWS, Batch, Note, Table
 from grounding_rewards.tables.runs import Run, described, is_whole, open_run
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.tables.trainer_logs.logged import TrainerLog
@@ -57,7 +57,7 @@ _HELD_BYTES = 1 << 26  # bytes of batches that are gathered into one row group
 _NAMED = ("response", "target", "image_size", "model_image_size", "id", "token_length")
 """Columns that the manifest names; several names where files differ."""
 
-SHARD_BATCHES = 2  # batches of a file in one shard. A run that goes on after a kill does its unfinished shard again
+SHARD_BATCHES = 8  # batches of a file in one shard. A run that goes on after a kill does its unfinished shard again
 _READING = 0.1  # share of the progress that stands for reading the files once before any row is scored
 
 _BY_DEFAULT = Columns()
@@ -283,9 +283,9 @@ class _Scoring:
         number = 0
         for place, source in enumerate(each.source for each in self.readers):
             ends = [0, *accumulate(map(len, source.batches(self.columns)))]
-            parquet = isinstance(source.table, ParquetTable)
-            for part in source.table.parts(ends, SHARD_BATCHES) if isinstance(source.table, ParquetTable) else [ends]:
-                count = -(-(len(part) - 1) // SHARD_BATCHES)
+            parquet, step = isinstance(source.table, ParquetTable), _batches_of_shard(source.table)
+            for part in source.table.parts(ends, step) if isinstance(source.table, ParquetTable) else [ends]:
+                count = -(-(len(part) - 1) // step)
                 yield _Unit(number, count, place, tuple(part) if parquet else ())
                 number += count
 
@@ -314,13 +314,19 @@ class _Scoring:
     def _of_batches(self, place: int, batches: Iterable[Batch]) -> Iterator[Shard]:
         """Yield shards of batches that follow each other in a file."""
         # groupby reads past the batches of a shard that nobody asks for: one that is there is not scored again.
-        numbered = ((index // SHARD_BATCHES, batch) for index, batch in enumerate(batches))
+        step = _batches_of_shard(self.readers[place].source.table)
+        numbered = ((index // step, batch) for index, batch in enumerate(batches))
         for _, each in groupby(numbered, key=itemgetter(0)):
             yield self._scored(place, (batch for _, batch in each))
 
     def _scored(self, place: int, batches: Iterable[Batch]) -> Shard:
         for batch in batches:
             yield self.readers[place].scored(batch), (place + batch.done) / len(self.readers)
+
+
+def _batches_of_shard(table: Table) -> int:
+    """Return how many batches of a file are one shard: of Parquet, whose batches have more rows, fewer."""
+    return max(1, SHARD_BATCHES * BATCH_ROWS // ARROW_ROWS) if isinstance(table, ParquetTable) else SHARD_BATCHES
 
 
 def _write(file: IO[bytes], schema: Any, batches: Shard, advance: Advance = lambda done: None) -> None:

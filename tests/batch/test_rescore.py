@@ -39,6 +39,13 @@ def test_progress_counts_and_notes_are_reported(tmp_path, small):
     assert notes == ["scores of earlier recipes are left out: distance"]
 
 
+@pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
+def test_a_shard_has_65536_small_rows_of_any_format(tmp_path, name):
+    gelato(tmp_path / "out", write_rows(tmp_path / name, *rollouts(65_540)))
+    shards = sorted((tmp_path / "out").glob("*.parquet"))
+    assert [pq.read_metadata(shard).num_rows for shard in shards] == [65_536, 4]
+
+
 def test_an_open_table_and_columns_of_other_names(tmp_path):
     source = write_rows(tmp_path / "in.jsonl", {"answer": "(500, 500)", "target": [0.4, 0.4, 0.6, 0.6], "uid": "a"})
     gelato_, columns = gr.recipe("gelato"), Columns(response="answer", id="uid")
