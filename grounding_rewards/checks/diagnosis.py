@@ -104,8 +104,10 @@ class Diagnosis:
         if scored.scores.errors and not self._bad_target:
             self._bad_target = _named(*next(iter(scored.scores.errors.items())), place)
         if not self.recipe.label_free:
-            unsure = not any(each.against for each in self._suspects)
-            noticed = suspect_targets(scored.rollouts.targets, self.recipe.requirements, count, partly=unsure)
+            targets = scored.rollouts.targets
+            # Boxes that are no lines only clear others: once is enough.
+            partly = targets.flat or not any(each.against for each in self._suspects)
+            noticed = suspect_targets(targets, self.recipe.requirements, count, partly=partly)
             named = [each if place is None else replace(each, first=place(each.row)) for each in noticed]
             self._suspects = merged([*self._suspects, *(replace(each, row=self.number + each.row) for each in named)])
             self._look_at_refusals(scored, reason)

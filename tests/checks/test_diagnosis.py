@@ -222,6 +222,14 @@ def test_targets_that_look_wrong() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_boxes_without_area_count_in_batches_as_together(size: int) -> None:
+    clear, line, inverted = [60, 60, 90, 90], [20, 20, 50, 20], [50, 50, 10, 10]
+    targets = [{"bbox": box, "image_size": [100, 100]} for box in (clear, clear, line, clear, inverted)]
+    several = diagnosed(CLICK, ["(70, 70)"] * 5, targets, size=size)
+    assert [each.count for each in several if each.code is Code.BOX_FORMAT] == [2]
+
+
 def test_targets_that_cannot_be_used() -> None:
     (finding,) = diagnosed(CLICK, ["(20, 15)"] * 3, [BOX, {"bbox": [1]}, {"bbox": [2]}])
     assert (finding.code, finding.count, finding.rows) == ("bad-target", 2, (1, 2))
