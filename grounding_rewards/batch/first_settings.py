@@ -157,10 +157,8 @@ def _evaluated(
         )  # fmt: skip
     except GroundingRewardsError as error:
         return error
-    found = better and any(
-        each.code in (Code.SPACE, Code.BOX_FORMAT) for each in figures.findings
-    )  # few rows name none
-    wanted = better[0] if found else {}
+    doubted = any(each.code in (Code.SPACE, Code.BOX_FORMAT) for each in figures.findings)
+    wanted = better[0] if better and doubted else {}  # few rows name none
     sizes = () if "response_space" not in wanted else RESIZING
     kept = {name: value for name, value in settings.items() if name not in wanted and name not in sizes}
     if {"model", "family"} & {*wanted}:
