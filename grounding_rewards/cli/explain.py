@@ -40,7 +40,6 @@ from grounding_rewards.scoring import Example, Recipe
 from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.columns import Columns
 from grounding_rewards.tables.image_files import Image
-from grounding_rewards.tables.rows import Table
 from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.wording import number
 
@@ -115,8 +114,7 @@ def explain_score(
     built = catalogue.recipe(name, **{**own, **chosen})
     others, left_out = _others(recipe, compare_with, chosen)
     if file is not None:
-        table = rows.join.open(file, rows.split, rows.columns)
-        scorer = rows.scorer(built, "raise", box_format).of(table)
+        scorer = rows.scorer(built, "raise", box_format).of(rows.join.open(file, rows.split, rows.columns))
         case = row_of(row or 0, [replace(scorer, recipe=each) for each in (built, *others)])
     elif response is not None:
         case = replace(_case(built, response, target, group or (), sizes), box_format=box_format)
@@ -129,7 +127,7 @@ def explain_score(
         anywhere = replace(rows.images, root="", hint="")  # wherever the images of rows lie
         shot = np.asarray(anywhere.decode(Image(str(image.absolute()))).convert("RGB"))
     elif out is not None and file is not None:
-        shot = _own_screenshot(table, row or 0, scorer, built, case)
+        shot = _own_screenshot(row or 0, scorer, built, case)
     sized = case if shot is None else _sized(built, case, shot.shape, origin)
     origins = _origins({} if file is None else scorer.used(), sizes, case)
     if sized is not case:
@@ -153,7 +151,7 @@ def explain_score(
         raise gone
 
 
-def _own_screenshot(table: Table, row: int, scorer: TableScorer, recipe: Recipe, case: Case) -> Any:
+def _own_screenshot(row: int, scorer: TableScorer, recipe: Recipe, case: Case) -> Any:
     """Return the row's own screenshot (h, w, 3); None, with a note, where there is none of the shape of the screen."""
     try:
         known, decoded = case.size(recipe), screenshot_of(row, scorer)

@@ -191,7 +191,7 @@ def evaluate_benchmark(
         scores = by_the_rule(benchmark, scored)
         lenient.diagnose(batch, replace(scored, scores=scores))
         if scorer.bad_target == "raise" and scores.errors:
-            scores = _counted(scorer, table, batch, scores)
+            scores = _counted(scorer, batch, scores)
             refused += [
                 f"{batch.place(row)}: {error.field} {short_repr(error.came, 60)}"
                 for row, error in scores.errors.items()
@@ -202,7 +202,7 @@ def evaluate_benchmark(
         parts.append(evaluate(scores, refusals=refusals, by=fields))
         samples.add(batch.rows, scores, refusals)
         if pairs is not None:
-            pairs.add(batch, replace(scored, scores=scores), _names(benchmark, table, batch))
+            pairs.add(batch, replace(scored, scores=scores), _names(benchmark, scorer, batch))
         advance(batch.done)
     evaluation = merge(parts)
     if categories is not None and {*evaluation.by["category"]} == {NONE}:
@@ -215,13 +215,13 @@ def evaluate_benchmark(
     return evaluation, figures, refused, problems
 
 
-def _names(benchmark: Benchmark, table: Table, batch: Batch) -> list[str]:
+def _names(benchmark: Benchmark, scorer: TableScorer, batch: Batch) -> list[str]:
     """Return the names of the samples of rows, by which those of two models are paired."""
     names = [benchmark.sample(row) for row in batch.rows]
     for place in (row for row, name in enumerate(names) if name is None):
         raise TableError(
-            f"{table.path}, {batch.place(place)}: has no sample_id, nor all of {', '.join(benchmark.key)}; one of them "
-            "has to say which rows of the two models are the same"
+            f"{scorer.where(batch, place)}: has no sample_id, nor all of {', '.join(benchmark.key)}; one of them has "
+            "to say which rows of the two models are the same"
         )
     return [name for name in names if name is not None]
 
@@ -249,7 +249,7 @@ def by_the_rule(benchmark: Benchmark, scored: RecipeSlice) -> Scores:
     )
 
 
-def _counted(scorer: TableScorer, table: Table, batch: Batch, scores: Scores) -> Scores:
+def _counted(scorer: TableScorer, batch: Batch, scores: Scores) -> Scores:
     """Return scores in which places that cannot be read count as wrong; raise other errors, and those of all rows."""
     errors, other = scores.errors, "judges nothing else"
     rows = [row for row, each in errors.items() if each.field not in _OF_PLACES or each.expected.endswith(other)]
