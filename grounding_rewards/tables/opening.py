@@ -115,7 +115,10 @@ def open_rows(
     """
     path = local(path)
     table = _open_rows(path, split, tolerant, encoding, responses, note)
-    return table if shape is None else shape.of(table, tolerant=tolerant, note=note)
+    if shape is None:
+        return table
+    # Images lie in the folder that is named: each of several splits that datasets saved has one of its own in it.
+    return replace(shape, images=shape.images.of(path)).of(table, tolerant=tolerant, note=note)
 
 
 def _open_rows(

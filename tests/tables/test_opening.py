@@ -17,6 +17,7 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.tables import arrow_rows
 from grounding_rewards.tables.contents import folder_of
 from grounding_rewards.tables.opening import open_rows, open_table
+from grounding_rewards.tables.training_sets import Shape
 from grounding_rewards.tables.writing import write_table
 from tests.disks import full_disk
 from tests.image_sources import NULL
@@ -399,6 +400,14 @@ def test_arrow_files_with_large_rows_make_small_batches(tmp_path, monkeypatch, k
     assert [row["n"] for batch in batches for row in batch.rows] == list(range(40))
     assert max(sum(2 * len(row["image"]) for row in batch.rows) for batch in batches) <= 100_000
     assert max(len(batch) for batch in batches) >= 10
+
+
+def test_images_of_a_split_that_datasets_saved_lie_in_the_folder_that_is_named(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    rows = {"img_filename": ["a.png"], "instruction": ["Open it"], "bbox": [[0.1, 0.1, 0.2, 0.2]]}
+    datasets.DatasetDict(train=datasets.Dataset.from_dict(rows)).save_to_disk(tmp_path / "saved")
+    shaped = open_rows(tmp_path / "saved", "train", shape=Shape(explode=("bbox",)))
+    assert (shaped.path, shaped.root) == (tmp_path / "saved" / "train", str(tmp_path / "saved"))
 
 
 def test_data_sets_that_datasets_saved(tmp_path):
