@@ -120,9 +120,9 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
         return candidate._replace(act=None)
     front = text[max(begin, candidate.begin - _FAR) : candidate.begin]
     spoken = front and not front.isspace()
-    near = text[candidate.begin : candidate.begin + _NEAR] if spoken or candidate.library else ""
+    near = text[candidate.begin : candidate.begin + _NEAR]
     behind = text[candidate.end : candidate.end + _NEAR]
-    allowed = asked_in(front, near, behind) if near else front
+    allowed = asked_in(front, near, behind)
     if allowed is None:
         return candidate._replace(form="tool")
     front = allowed

@@ -64,7 +64,7 @@ _PROSE = r"[^()\[\]{}<>0-9:=`|]*"
 _VERBS = (
     "drag", "scroll", "swipe", "slide", "hover", "type", "typing", "move", "mouse", "write", "input", "fill",
     "action", "function", "triple", "right", "middle", "not ", "n't ", "n’t ", "never ", "avoid", "instead of",
-    "rather than", "without", *FOREIGN_STEMS,
+    "rather than", "without", "refrain", *FOREIGN_STEMS,
 )  # fmt: skip
 """Words, small, whose presence in prose tells of more than its sole place."""
 _SIZES = either_case("size|resolution|dimensions?|max(?:imum)?[ _](?:x ?, ?y|coordinates)")
@@ -73,7 +73,7 @@ _GUARDS = (
     rf"[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]|{_MORE}",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
     rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?{NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
-    "[\uff08-\uff5d\u3010\u3011\u25c1\u0400-\u04ff\u3041-\u30ff\uac00-\ud7a3双雙右长長悬懸滑滚滾拖输輸不别別勿两]",
+    "[\uff08-\uff5d\u3010\u3011\u25c1\u0400-\u04ff\u3041-\u30ff\uac00-\ud7a3双雙右长長悬懸滑滚滾拖输輸不别別勿避两]",
 )
 """Prose in which one of these occurs holds more than its sole place."""
 

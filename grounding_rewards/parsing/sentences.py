@@ -48,10 +48,14 @@ _NEGATIONS = (
     "ever",
     "NOT",
     "NEVER",
+    "N'T",
+    "N’T",
     "void",
     "nstead of",
     "ather than",
     "ithout",
+    "efrain from",
+    "避免",
     "不",
     "别",
     "別",
@@ -64,14 +68,17 @@ _PRESS = (
 _TOUCHED = "(?:double[ -]|right[ -])?(?:click|tapp|press|touch)ed"
 _ASIDE = re.compile("[Ww]ithout|[A-Za-z ]*(?:typ|scroll|dragg|swip|hover)[a-z]*ing")
 """Actions that are left out on the way, which deny no place."""
+_SUBJECT = rf"[ \t](?:I|we)(?:['’](?:ll|d|m|re)|[ \t](?:will|would|should|can|must|need|use|pick|{_PRESS}))(?![A-Za-z])"
+"""Beginning of what is done instead, where no comma says so."""
 _ORDER = on_use(f"(?<![A-Za-z]){_PRESS}(?=(?:e|[a-z]*ing)?(?![A-Za-z]))")
 _DENIED = on_use(
     r"(?:(?:(?<!why )(?<!Why )(?<!did )(?<!does )(?<![a-z] Do )not|(?<!did)(?<!does)(?<![a-z] Do)n['’]t|[Nn]ever|NOT"
-    rf"|NEVER)(?:\.[A-Za-z_]+|[ ]+(?:ever |to )?{_PRESS}e?|[ ]+(?:ever )?be {_TOUCHED})"
-    rf"|(?:[Aa]void|[Ii]nstead of|[Rr]ather than|[Ww]ithout)[ ]+{_PRESS}[a-z]*ing)(?![A-Za-z])"
+    rf"|NEVER|N['’]T)(?:\.[A-Za-z_]+|[ ]+(?:ever |use |(?:(?:going|want|need|have) )?to )?{_PRESS}e?"
+    rf"|[ ]+(?:ever |to )?be {_TOUCHED})"
+    rf"|(?:[Aa]void|[Ii]nstead of|[Rr]ather than|[Ww]ithout|[Rr]efrain from)[ ]+{_PRESS}(?:[a-z]*ing|e?))(?![A-Za-z])"
     r"(?:(?![ \t](?:but|and|or|then|except|instead|only|than|until|before|as|if|else|since|because|so)(?![A-Za-z]))"
-    r"[^.!?,;:\n(\[{<>→])*(?::[ \t\n*`]*$)?"
-    r"|(?:(?<![特分区區识識级級个個])[别別]|(?<!不[得能可])不|勿)[要能应應该該可再去]*"
+    rf"(?!{_SUBJECT})[^.!?,;:\n(\[{{<>→])*(?::[ \t\n*`]*$)?"
+    r"|(?:(?<![特分区區识識级級个個])[别別]|(?<!不[得能可])不|勿|避免)[要能应應该該可再去]*"
     r"(?:[点點] ?|(?:点击|點擊|单击|單擊)[^.!?,;:。，；\n(\[{<]*)(?::[ \t]*)?$"
 )
 """An action that a sentence tells not to do, with its object."""
@@ -82,9 +89,18 @@ _CONTRAST = on_use(
 )
 _CORRECTED, _BUT = on_use(rf"(?:(?:[Nn]ot|n['’]t)[ ]|不是){_OTHER}"), re.compile("[\"'*`]*(?:,? but |, ?而?是)")
 _IN_PLACE_OF = on_use(rf"(?:^|[.!?,;:\n])[ ]*(?:[Ii]nstead of|[Rr]ather than)[ ]{_OTHER}")
-_PASSIVE = on_use(rf"[^.!?,;:\n()]*(?:not|n['’]t|never) be {_TOUCHED}(?![A-Za-z])")
+_PASSIVE = on_use(
+    r"(?:(?![ ](?:because|since|as|while|but|so|although|though|if)[ ])[^.!?,;:\n()])*?"
+    rf"(?:not|n['’]t|never) (?:to )?be {_TOUCHED}(?![A-Za-z])"
+)
+_NOT_HERE = on_use(
+    r"(?:(?<![Ww]hy )(?<!or )(?<!if )(?<![A-Za-z])[Nn]ot|n['’]t)(?: located| found)?(?: (?:at|on|in))?[ ]?$"
+    "|(?<!是)不[是在][ ]?$"
+)
+_MORE = f"(?<!(?:{either_case('ble|ght|dle|ple|ong')})[ -])"  # a double click is more
 _CLICKED = on_use(
-    f"(?<![A-Za-z])(?<!the )(?:{either_case('(?:left[ -])?(?:click(?:ing)?|tap(?:ping)?|select(?:ing)?)')})(?![A-Za-z])"
+    rf"(?<![A-Za-z])(?<!the ){_MORE}(?:{either_case('(?:left[ -])?(?:click(?:ing)?|tap(?:ping)?|select(?:ing)?)')})"
+    "(?![A-Za-z])"
 )
 _LABEL = on_use(rf"""{_CLICKED.pattern}[^.!?\n(\[{{<"'“`]*["'“`]$""")
 _PURPOSE = on_use(
@@ -96,6 +112,7 @@ _QUOTE = re.compile("""["'”`](?![A-Za-z])""")
 """Begin and end of a label that a click is on: click the "Type a message" field."""
 _THEN_CLICK = on_use(rf"(?:[ \t]*(?:,|and|then|to)){{0,3}}[ \t]*{_CLICKED.pattern}")
 
+_CLICK = on_use("click|klick|tipp|cli[cq]|toque|наж|щ[её]лк|клик|クリック|タップ|클릭|탭|[点點]|[单單轻][击擊]")
 _FOREIGN_WORDS = {
     "double_click": "ダブル(?:クリック|タップ)|더블 ?(?:클릭|탭)|두 ?번 (?:클릭|탭)|双击|雙擊|[点點][击擊]两次"
     "|двойн(?:ой|ое|ым) (?:щ[её]лч|клик|наж)|дважды (?:щ[её]лк|клик|наж)|doppel(?:klick|tipp)|zweimal (?:klick|tipp)"
@@ -113,13 +130,14 @@ _FOREIGN_WORDS = {
         ("type", "输入|輸入"),
     )},
     "no_action": "(?:ne (?:cliqu|appuy)[a-z]* pas|no (?:hagas?|hacer) (?:doble )?clic|nicht (?:klick|tipp)"
-    "|(?:klick|tipp)[a-z]*(?: sie)? nicht|não (?:clique|toque)|non (?:clicca|fare clic)"
-    "|не (?:нажима|щ[её]лка|клика)|(?:クリック|タップ)しないで|클릭하지)[^,;]*$",
+    "|n['’]appuy[a-z]* pas|no (?:toque|pulse|presione)s?|(?:klick|tipp)[a-z]*(?: sie)? nicht|não (?:clique|toque)"
+    "|non (?:clicca|fare clic)|не (?:нажима|щ[её]лка|клика)|(?:クリック|タップ)しないで|클릭하지)"
+    f"(?:(?!{_CLICK.pattern})[^,;、，])*$",
 }  # fmt: skip
 """Words of other languages for actions, in small letters; those of Chinese that are no presses begin a clause."""
 FOREIGN_STEMS = (
     "double", "doppel", "zweimal", "doble", "duplo", "duas", "deux", "rechts", "rechte", "droit", "derecho", "direito",
-    "ne cliqu", "no haga", "nicht", "não clique", "non clicc",
+    "ne cliqu", "no haga", "no toque", "no puls", "no presi", "nicht", "não", "non clicc",
     "lange", "longo", "larga", "largo", "gedr", "appu", "mant", "press", "segu",
 )  # fmt: skip
 """Parts of those in Latin letters; a text in these letters that has none of them has none of the words."""
@@ -127,7 +145,6 @@ _FOREIGN = on_use(
     f"(?<! d[aeou] )(?<! for )(?:{'|'.join(_FOREIGN_WORDS.values())})"
     "(?![ -]?(?:men[uüú]|geschw|メニュー|메뉴|меню|菜单|選單|[框条栏块法速]))"
 )
-_CLICK = on_use("click|klick|tipp|cli[cq]|toque|наж|щ[её]лк|клик|クリック|タップ|클릭|탭|[点點]|[单單轻][击擊]")
 _LABELLED = on_use(
     "(?:(?:klick|tipp)[a-z]*(?: sie)? auf|(?:cliquez|appuyez) sur|cli[ck] en|(?:clique|toque) (?:em|n[ao])|наж[а-я]+ на"
     "|щ[её]лк[а-я]+ по|[点點单單][击擊])(?:(?! (?:und|dann|et|puis|y|e|и|затем) )[^,;，；、并並后後再])*$"
@@ -173,9 +190,12 @@ def asked_in(front: str, near: str, behind: str) -> str | None:
     denied = [*_DENIED.finditer(sentence)]
     last = denied[-1][0] if denied and denied[-1].end() == len(sentence) else ""
     last = "" if _ASIDE.match(last) else last
+    if _NOT_HERE.search(sentence) and not _BUT.match(behind):
+        return None
     if not last and (_CONTRAST.search(sentence) or (_CORRECTED.search(sentence) and _BUT.match(behind))):
         return None
-    if last or _IN_PLACE_OF.search(sentence) or _PASSIVE.match(behind):
+    asked = _DENIED.sub(", ", sentence) if denied else sentence
+    if last or _IN_PLACE_OF.search(asked) or _PASSIVE.match(behind):
         orders = _ORDER.findall(_DENIED.sub("", _SENTENCE_END.split(sentence)[-1]).lower())
         if {*orders} <= {*_ORDER.findall(last.lower())}:
             return None
