@@ -135,17 +135,19 @@ class MatchedTable:
         if columns is not None and not whole:
             wanted = [*self.theirs, *(key for key, name in self._names.items() if name in {*columns})]
         for batch in self.predictions.batches(wanted, whole=False, size=size):
-            rows, places = list[dict[str, Any]](), list[str]()
-            for index, key in enumerate(self._keys(self.predictions, batch, self.theirs)):
-                if (sample := self._named(key)) is not None:
-                    pairs = ((self._names.get(name, name), value) for name, value in batch.rows[index].items())
-                    own = {name: value for name, value in pairs if name}
-                    for each in self._answered(sample, turns):
-                        rows.append({**each.row, **own})
-                        places.append(f"{each.place}, with {self.predictions.path}, {batch.place(index)}")
-            if rows:
-                yield self._batch(start, rows, places, batch.done, whole)
-                start += len(rows)
+            keys = enumerate(self._keys(self.predictions, batch, self.theirs))
+            while part := list(islice(keys, size or BATCH_ROWS)):  # each with all that its annotation says
+                rows, places = list[dict[str, Any]](), list[str]()
+                for index, key in part:
+                    if (sample := self._named(key)) is not None:
+                        pairs = ((self._names.get(name, name), value) for name, value in batch.rows[index].items())
+                        own = {name: value for name, value in pairs if name}
+                        for each in self._answered(sample, turns):
+                            rows.append({**each.row, **own})
+                            places.append(f"{each.place}, with {self.predictions.path}, {batch.place(index)}")
+                if rows:
+                    yield self._batch(start, rows, places, batch.done, whole)
+                    start += len(rows)
         samples = self._samples.values()
         left = (each for one in samples if self.unanswered and not one.predicted for each in one.every)
         nothing = dict.fromkeys(name for name in self._names.values() if name)

@@ -365,6 +365,19 @@ class TestColumns:
         assert table.left_out == ("crop", "image")
 
 
+def test_rows_of_predictions_in_parquet_are_as_many_at_once_as_of_lines(tmp_path):
+    pq.write_table(pa.table({"id": ["a"], "image": ["a.png"]}), tmp_path / "samples.parquet")
+    answers = {"id": ["a"] * 9000, "response": list(map(str, range(9000)))}
+    pq.write_table(pa.table(answers), tmp_path / "answers.parquet")
+    table = MatchedTable(open_table(tmp_path / "samples.parquet"), open_table(tmp_path / "answers.parquet"))
+    first, second = table.batches()
+    assert (len(first), len(second), second.start, second.place(0)) == (
+        8192, 808, 8192,
+        f"row 0, with {tmp_path / 'answers.parquet'}, row 8192",
+    )  # fmt: skip
+    assert second.rows[0] == {"id": "a", "image": "a.png", "response": "8192"}
+
+
 def test_dates_and_decimals_of_parquet(tmp_path):
     from datetime import date
 
