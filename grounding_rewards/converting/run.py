@@ -37,7 +37,7 @@ from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.tables.layouts import place_named
 from grounding_rewards.tables.opening import open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
-from grounding_rewards.tables.rows import Batch, Note, Table, first_rows, value_at
+from grounding_rewards.tables.rows import Batch, Note, Table, first_rows, in_parts, value_at
 from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
 from grounding_rewards.tables.writing import IMAGES_FEATURE, KeptColumns, write_table
 from grounding_rewards.targets.box_format import BoxFormat
@@ -399,7 +399,7 @@ class Converter:
                 out, like=kept, new=new.types, note=result.reporting.note, metadata=kept.metadata, opened=opened
             ) as writer,
         ):
-            for batch in table.batches(read):
+            for batch in in_parts(table.batches(read)):
                 samples, rows = self._convert(batch, reading, new, fields, selection, compared, result)
                 if samples:
                     stay = [sample.index - batch.start for sample in samples]

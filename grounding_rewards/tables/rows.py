@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -133,6 +133,17 @@ def fields_of(rows: Sequence[Mapping[str, Any]], name: str) -> tuple[Sequence[Ma
         return inner
     values = column_of(rows, name)
     return (values, sum(map(len, values))) if {*map(type, values)} == {dict} else ([], 0)
+
+
+def in_parts(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield batches of Arrow in parts of ``BATCH_ROWS`` at most, for work that makes much of each row; others whole."""
+    for batch in batches:
+        if len(batch) <= BATCH_ROWS or not hasattr(batch.rows, "take"):
+            yield batch
+            continue
+        for first in range(0, len(batch), BATCH_ROWS):
+            some = batch.take(range(first, min(first + BATCH_ROWS, len(batch))))
+            yield replace(some, start=batch.start + first, file=batch.file, origin=None)
 
 
 def joined(batches: Iterable[Batch]) -> Batch:

@@ -14,6 +14,7 @@ import pytest
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import arrow_rows
 from grounding_rewards.tables.opening import open_table
+from grounding_rewards.tables.rows import in_parts
 from grounding_rewards.tables.writing import write_table
 from tests.tables.passing import NEW, scored
 
@@ -103,6 +104,18 @@ def test_a_text_that_many_rows_repeat_is_read_for_few_of_them_at_once(tmp_path):
     first = next(iter(open_table(tmp_path / "in.parquet").batches()))
     assert (len(first), first.rows[0]) == (2048, {"tools": "x" * 4096})
     assert pa.total_allocated_bytes() - before < 8192 * 5000  # of all 40,000 rows it would be 134 MB
+
+
+def test_a_large_batch_in_parts_has_its_rows_and_their_places(tmp_path):
+    pq.write_table(pa.table({"a": range(42_000), "b": range(42_000)}), tmp_path / "in.parquet")
+    parts = list(in_parts(open_table(tmp_path / "in.parquet").batches(["a"])))
+    assert [(part.start, len(part)) for part in parts] == [
+        (0, 8192), (8192, 8192), (16_384, 8192), (24_576, 8192), (32_768, 8192), (40_960, 1040)
+    ]  # fmt: skip
+    last = parts[4]
+    assert (last.number(1), last.place(1), last.rows[1], last.whole.column("b")[1].as_py()) == (
+        32_769, "row 32769", {"a": 32_769}, 32_769
+    )  # fmt: skip
 
 
 def test_a_value_that_rows_share_counts_for_each_of_them():
