@@ -110,9 +110,7 @@ class Usual(NamedTuple):
 
     def _guarded(self, text: str) -> bool:
         small = text.lower() if self.words else ""
-        return any([word in small for word in self.words]) or any(  # noqa: C419 (faster so)
-            [compiled(guard).search(text) for guard in self.guards]  # noqa: C419
-        )
+        return any(map(small.__contains__, self.words)) or any(compiled(guard).search(text) for guard in self.guards)
 
 
 _POINT = rf"(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})"
