@@ -61,9 +61,10 @@ POINT_PAIR = form(
 
 # Whole texts in their usual forms
 _PROSE = r"[^()\[\]{}<>0-9:=`|]*"
+_WAYS = tuple([f"{way}{verb}" for way in ("right", "middle", "long") for verb in ("-", " cl", " ta", "cl", "ta")])
 _VERBS = (
     "drag", "scroll", "swipe", "slide", "hover", "type", "typing", "move", "mouse", "write", "input", "fill",
-    "action", "function", "triple", "right", "middle", "not ", "n't ", "n’t ", "never ", "avoid", "instead of",
+    "action", "function", "triple", *_WAYS, "not ", "n't ", "n’t ", "never ", "avoid", "instead of",
     "rather than", "without", "refrain", *FOREIGN_STEMS,
 )  # fmt: skip
 """Words, small, whose presence in prose tells of more than its sole place."""

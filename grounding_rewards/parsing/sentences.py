@@ -123,7 +123,7 @@ _FOREIGN_WORDS = {
 FOREIGN_STEMS = (
     "double", "doppel", "zweimal", "doble", "duplo", "duas", "deux", "rechts", "rechte", "droit", "derecho", "direito",
     "ne cliqu", "no haga", "no toque", "no puls", "no presi", "nicht", "não", "non clicc",
-    "lange", "longo", "larga", "largo", "gedr", "appu", "mant", "press", "segu",
+    "lange", "longo", "larga", "largo", "gedr", "appu", "mantén", "mante", "press", "segu",
 )  # fmt: skip
 """Parts of those in Latin letters; a text in these letters that has none of them has none of the words."""
 _FOREIGN = on_use(
