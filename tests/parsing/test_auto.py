@@ -143,6 +143,12 @@ def test_the_usual_forms_are_taken(form):
     assert usual(form.format(x=512, y=38.5, text="red hat"), AUTO_ACTION)
 
 
+def test_prose_that_only_places_its_target_is_taken():
+    assert usual("The middle icon, right of the long list in the top right corner (512, 38)", AUTO)
+    assert not usual("Right click the icon (512, 38)", AUTO)
+    assert not usual("Long tap the icon (512, 38)", AUTO)
+
+
 @settings(max_examples=300)
 @given(
     st.sampled_from([*USUAL, *USUAL_ACTIONS]), st.sampled_from(NUMERALS), st.sampled_from(NUMERALS), TYPED,
