@@ -18,7 +18,7 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run a command and exit: 0, 1 after a warning under ``--strict``, 2 for an error, 129 to 143 ended by a signal."""
     code, message = 0, ""
     if args is None:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy begins a thread a core, which no command uses
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # it would begin a thread a core, for matrices alone
         gc.disable()  # until the command runs: imports make much, and no garbage
     with standard_streams():
         with Stopping(last=args is None) as stopping:
