@@ -186,7 +186,7 @@ def test_the_same_scores_by_options_by_a_file_in_python_and_in_trainers(run, tmp
     (entry,) = result_of(run("eval", rows, "--settings", file, "--json").out)
     evaluated = gr.evaluate(rows, settings=file)
     assert (evaluated.recipe.to_dict(), evaluated.columns) == (entry["recipe"], entry["columns"])
-    assert (evaluated.correct, evaluated.n, evaluated.reasons) == (entry["correct"], entry["valid"], entry["reasons"])
+    assert (evaluated.correct, evaluated.valid, evaluated.reasons) == (entry["correct"], entry["valid"], entry["reasons"])
     form = settings.get("data", {}).get("box_format")
     targets = gr.Targets.from_list([row["box"] for row in ROWS], box_format=form)
     built = gr.read_settings(file).build()
@@ -239,7 +239,7 @@ def test_evaluate_takes_all_tables_and_arguments_go_before(tmp_path):
         'bad_target = "abstain"\npredictions = ["answers.jsonl"]\nid = "key"\n[images]\nmax_image_bytes = 9\n'
     )
     joined = gr.evaluate(annotated, settings=file)
-    assert (joined.recipe.to_dict(), joined.correct, joined.n) == ({"name": "gelato", "format_weight": 0.5}, 4, 4)
+    assert (joined.recipe.to_dict(), joined.correct, joined.valid) == ({"name": "gelato", "format_weight": 0.5}, 4, 4)
     other = gr.evaluate(annotated, "click", settings=[file], response_space="unit", predictions=answers)
     assert (other.recipe.to_dict(), other.correct) == ({"name": "click", "response_space": "unit"}, 0)
     assert gr.evaluate(annotated, gr.recipe("gelato"), settings=file).recipe.to_dict() == {"name": "gelato"}
