@@ -190,11 +190,16 @@ OTHER_ROOMS = [
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts the threads of a process of Linux")
-def test_a_command_starts_no_threads_of_numpy(monkeypatch):
+@pytest.mark.parametrize("asked", ["", "2"])
+def test_a_command_starts_no_threads_of_numpy_unless_it_is_asked_to(monkeypatch, asked):
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if asked:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", asked)
     code = (
         "import os, sys\nfrom contextlib import suppress\nfrom grounding_rewards.cli import main\n"
         "sys.argv = ['grounding-rewards', 'eval', 'examples/clicks.jsonl', '--response-space', 'thousandths']\n"
-        "with suppress(SystemExit): main()\nprint('numpy' in sys.modules, len(os.listdir('/proc/self/task')))"
+        "with suppress(SystemExit): main()\nprint('numpy' in sys.modules, os.environ['OPENBLAS_NUM_THREADS'])\n"
+        "print(len(os.listdir('/proc/self/task')))"
     )
-    assert run(code)[-2:] == ["True", "1"]
+    *_, imported, wanted, threads = run(code)
+    assert (imported, wanted, threads if not asked else "1") == ("True", asked or "1", "1")

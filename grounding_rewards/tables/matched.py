@@ -16,7 +16,7 @@ from grounding_rewards.coords.image_sizes import ENOUGH, image_size
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.opening import files_of_table
-from grounding_rewards.tables.rows import BATCH_ROWS, Batch, Note, Table, number, require_column
+from grounding_rewards.tables.rows import BATCH_ROWS, Batch, Note, Table, in_parts, number, require_column
 from grounding_rewards.tables.sample_ids import from_json, name_of, plain
 
 Key = tuple[str | int, ...]
@@ -134,20 +134,19 @@ class MatchedTable:
         start, turns, wanted = 0, Counter[int](), None
         if columns is not None and not whole:
             wanted = [*self.theirs, *(key for key, name in self._names.items() if name in {*columns})]
-        for batch in self.predictions.batches(wanted, whole=False, size=size):
-            keys = enumerate(self._keys(self.predictions, batch, self.theirs))
-            while part := list(islice(keys, size or BATCH_ROWS)):  # each with all that its annotation says
-                rows, places = list[dict[str, Any]](), list[str]()
-                for index, key in part:
-                    if (sample := self._named(key)) is not None:
-                        pairs = ((self._names.get(name, name), value) for name, value in batch.rows[index].items())
-                        own = {name: value for name, value in pairs if name}
-                        for each in self._answered(sample, turns):
-                            rows.append({**each.row, **own})
-                            places.append(f"{each.place}, with {self.predictions.path}, {batch.place(index)}")
-                if rows:
-                    yield self._batch(start, rows, places, batch.done, whole)
-                    start += len(rows)
+        batches = self.predictions.batches(wanted, whole=False, size=size)
+        for batch in batches if size else in_parts(batches):  # each row with all that its annotation says
+            rows, places = list[dict[str, Any]](), list[str]()
+            for index, key in enumerate(self._keys(self.predictions, batch, self.theirs)):
+                if (sample := self._named(key)) is not None:
+                    pairs = ((self._names.get(name, name), value) for name, value in batch.rows[index].items())
+                    own = {name: value for name, value in pairs if name}
+                    for each in self._answered(sample, turns):
+                        rows.append({**each.row, **own})
+                        places.append(f"{each.place}, with {self.predictions.path}, {batch.place(index)}")
+            if rows:
+                yield self._batch(start, rows, places, batch.done, whole)
+                start += len(rows)
         samples = self._samples.values()
         left = (each for one in samples if self.unanswered and not one.predicted for each in one.every)
         nothing = dict.fromkeys(name for name in self._names.values() if name)

@@ -106,19 +106,16 @@ def test_a_rule_for_several_answers_is_found_with_its_space(
     assert first["correlation"] == pytest.approx(1)
 
 
-def test_a_function_that_raises_on_all_rows_is_said_to(run: Runner, tmp_path: Path) -> None:
-    own = tmp_path / "raising.py"
-    own.write_text("def reward(response, target):\n    return target['nothing']\n")
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ("0.5", "give it rows with right and wrong responses"),
+        ("target['nothing']", "it raised KeyError: 'nothing'"),
+    ],
+)
+def test_totals_that_never_differ_fit_anything(run: Runner, tmp_path: Path, body: str, hint: str) -> None:
+    own = tmp_path / "constant.py"
+    own.write_text(f"def reward(response, target):\n    return {body}\n")
     assert run("suggest", ROLLOUTS, "--reward", f"{own}:reward").err == (
-        f"error: {own}:reward: gives all of 172 rows the same total, which fits anything; it raised KeyError: "
-        "'nothing'\n"
-    )
-
-
-def test_totals_that_never_differ_fit_anything(run: Runner, tmp_path: Path) -> None:
-    own = tmp_path / "constant_reward.py"
-    own.write_text("def reward(response, target):\n    return 0.5\n")
-    assert run("suggest", ROLLOUTS, "--reward", f"{own}:reward").err == (
-        f"error: {own}:reward: gives all of 172 rows the same total, which fits anything; give it rows with right and "
-        "wrong responses\n"
+        f"error: {own}:reward: gives all of 172 rows the same total, which fits anything; {hint}\n"
     )
